@@ -37,11 +37,11 @@ ALSO_ALLOWED = {
 }
 # Heavy or special libraries, and the only places that may import them.
 ONLY_IN = {
-    "requests": ("site/", "interface/http_connection.py"),
+    "requests": ("site/", "interface/http.py"),
     "urllib3": ("site/",),
     "rich": ("cli/", "report/"),
     "click": ("cli/",),
-    "pydantic": ("script/", "interface/toml.py", "files/toml.py"),
+    "pydantic": ("script/", "interface/", "files/toml.py"),
     "scipy": ("stats/",),
     "numpy": (
         "stats/",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.interface.load import bundled_interfaces
-from harness.interface.python_load import load_python
+from harness.interface.python import load_python
 from harness.model import Question
 from tools.bundle_files import write_table
 

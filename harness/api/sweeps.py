@@ -30,6 +30,7 @@ from harness.engine.sweep import (
 from harness.engine.unit_tally import has_design
 from harness.errors import HateError, OutputError, TranscriptError, UsageError
 from harness.files.outputs import check_free, refuse_inputs
+from harness.interface.process import ProgramInterface
 from harness.model import Counts
 from harness.options import (
     GalleryOptions,
@@ -239,7 +240,7 @@ def _run_sweep(
     if folder is not None:
         plan = planned.plans[0]
         refuse_inputs([("-o", path) for path in folder.paths], run_inputs(plan.cases.script, plan.interface))
-    with run_batch(run_store(fresh=options.fresh), progress) as runs:
+    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
         settings = _settings(planned, cached)
@@ -370,7 +371,7 @@ def _row_remarks(rows: Sequence[SweepResultRow], swept: Sequence[str]) -> list[s
 
 def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
     """A program that applies a decision parameter itself would have to be run again for each of its values."""
-    argv = getattr(plan.interface, "argv", ())
+    argv = plan.interface.argv if isinstance(plan.interface, ProgramInterface) else ()
     return [
         f"the program is given {axis.name} = {grid.defaults[axis.name]:g}, its default; "
         "the harness decides on its answers"

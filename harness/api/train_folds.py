@@ -21,12 +21,6 @@ from harness.script.folds import held_out_folds
 from harness.stats.training_variance import TrainingVariance
 from harness.transcript.columns import read_columns
 
-# How an interface of a kind learns; the other kinds are never given anything to learn from.
-_LEARNING = {
-    "python": "add a function train(cases, params) to its interface",
-    "command": "give its [command] a train command, or {train} among its arguments",
-}
-
 
 @dataclass(frozen=True, repr=False)
 class TrainFoldsResult(Result):
@@ -95,7 +89,7 @@ def _check_learns(plan: Plan, folds: int) -> None:
     interface = plan.interface
     if interface.learns:
         return
-    remedy = "".join(f"{text}, or " for kind, text in _LEARNING.items() if kind == interface.kind)
+    remedy = f"{interface.to_learn}, or " if interface.to_learn else ""
     raise UsageError(
         f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
         f"answers; {remedy}leave --train-folds out"

@@ -123,7 +123,7 @@ def _search(
     from harness.analysis.tune import rank_settings
 
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
-    with run_batch(run_store(fresh=options.fresh), progress) as runs:
+    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
         tuner = Tuner(goal, grid, isolated, runs)
         # At most.
         size = grid.part(decision=False).size

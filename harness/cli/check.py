@@ -16,12 +16,9 @@ from harness.errors import HateError, ScriptError, UsageError
 from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
 from harness.files.toml import read_toml
-from harness.interface.command import FILLED_IN, CommandInterface
 from harness.interface.load import load_interface
-from harness.interface.python_read import read_python
-from harness.interface.scores import ScoresInterface
+from harness.interface.python_source import read_python
 from harness.options import LibraryOptions, option
-from harness.params import similar
 from harness.report.description import description_page, facts_page, facts_text, test_facts
 from harness.report.formats import Format, json_lines
 from harness.report.text import safe, safe_message
@@ -217,21 +214,8 @@ def _key(value: object) -> str:
 
 def _check_interface(file: Path) -> Iterator[str]:
     loaded = load_interface(str(file))
-    if isinstance(loaded, ScoresInterface):
-        loaded.answers()
-    if isinstance(loaded, CommandInterface):
-        yield from _unknown_placeholders(loaded)
+    yield from loaded.remarks()
     yield f"a valid interface: {loaded.name} {loaded.version} ({loaded.kind})".replace("  ", " ")
-
-
-def _unknown_placeholders(interface: CommandInterface) -> Iterator[str]:
-    """Placeholders that only a column of the cases can fill in: most are misspelt."""
-    known = FILLED_IN | set(interface.params)
-    words = " ".join((*interface.argv, *(interface.train or ())))
-    for name in sorted(set(re.findall(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", words)) - known):
-        near = similar(name, known, cutoff=0.75)
-        hint = f"; did you mean {{{near}}}?" if near else ""
-        yield f"warning: {{{name}}} is filled in only if the cases have a column '{name}'{hint}"
 
 
 def _read_interface(file: Path) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _test_params(ctx: click.Context) -> dict[str, Any]:
 def _interface_params(ctx: click.Context) -> dict[str, Any]:
     """Code is read, not run."""
     from harness.interface.load import find_interface
-    from harness.interface.python_read import read_python
+    from harness.interface.python_source import read_python
     from harness.interface.toml import load_toml
 
     try:

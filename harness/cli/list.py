@@ -11,8 +11,9 @@ from harness.bundled import bundled
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.errors import HateError
-from harness.interface.load import FILES, bundled_interfaces, load_interface
-from harness.interface.python_read import read_python
+from harness.interface.contract import FILES
+from harness.interface.load import bundled_interfaces, load_interface
+from harness.interface.python_source import read_python
 from harness.options import LibraryOptions, option
 from harness.report.blocks import Cell, Table
 from harness.report.formats import Format

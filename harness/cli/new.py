@@ -10,7 +10,7 @@ from harness.cli.options import PATH, CommandGroup, command_options
 from harness.cli.output import remark
 from harness.errors import OutputError, UsageError
 from harness.files.outputs import check_free, write_output
-from harness.interface.load import FILES
+from harness.interface.contract import FILES
 from harness.options import OptionSet, OverwriteOptions, Range, SeedOptions, option
 from harness.params import nearest
 from harness.tasks import TASKS, find_task, task_names

@@ -1,8 +1,15 @@
-"""What runs on a worker of a cluster: programs that stay open between batches, each for one batch at a time."""
+"""The workers of a cluster: what they are told of a run, the files that they are sent, and what runs on them.
+
+A worker uses a folder where it is if it sees it with the same content: on this machine, or on a shared file system.
+Otherwise it asks for the content, which it keeps in its own cache. Programs stay open between batches, each for one
+batch at a time.
+"""
 
 import asyncio
 import contextlib
+import hashlib
 import pickle
+import platform
 import shutil
 import tempfile
 import threading
@@ -15,27 +22,212 @@ from typing import Any
 from msgspec.structs import astuple
 from msgspec.structs import replace as with_fields
 
+from harness import __version__
 from harness.bundled import bundled
-from harness.engine.cluster_job import Job, Material, Parcel, Translation, Versions, relocated
+from harness.engine.plan import Plan
 from harness.errors import ClusterError, HateError, InterfaceError, ScriptError
+from harness.files.digest import digest, file_sha256, path_sha256
 from harness.files.images import ImageError, read_regular
-from harness.interface.contract import Session, Setup
-from harness.interface.process import kill_programs
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.process import ProgramInterface, kill_programs, own_files
 from harness.interface.supervision import supervised
 from harness.interface.wire import BYTES, from_line, to_line
 from harness.model import Question, Reply
+from harness.script.cases import CaseSet
 from harness.script.library import scripts_in
 from harness.script.load import load_script
 from harness.script.vary import MADE
 from harness.site.cache import cache_folder, cached
 from harness.site.fetch import fetch_data
 
+# What is sent of a folder, at most.
+MOST_FILES = 5_000
+LARGEST = 256 << 20
+# Not part of an interface, though often in the same folder.
+LEFT_OUT = frozenset({"__pycache__", "transcripts"})
 # A program that nobody has asked for so long belongs to a run that was killed.
 IDLE_SECONDS = 600.0
 CLOSING_SECONDS = 2.0
 CLUSTER = "cluster"
 # The name of a varied input among the files that a worker asks for.
 MADE_FILE = "made/"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What a worker must have in common with the program that asks it."""
+
+    harness: str
+    python: str
+    numpy: str = ""
+    dask: str = ""
+
+    @staticmethod
+    def here() -> "Versions":
+        """Of this process."""
+        from importlib.metadata import version
+
+        return Versions(__version__, platform.python_version(), version("numpy"), version("distributed"))
+
+    def mistake(self, ours: "Versions") -> str:
+        """Why a worker with these versions cannot be used, in words; empty if it can."""
+        if self.harness != ours.harness:
+            return f"has hate-harness {self.harness}, and this is {ours.harness}; install the same version there"
+        if self.python.split(".")[:2] != ours.python.split(".")[:2]:
+            return f"has Python {self.python}, and this is {ours.python}; they must agree up to the second number"
+        return ""
+
+    def remark(self, ours: "Versions") -> str:
+        """What differs, but does no harm as a rule; empty if nothing does."""
+        pairs = {"numpy": (self.numpy, ours.numpy), "distributed": (self.dask, ours.dask)}
+        return ", ".join(f"{name} {there}, not {here}" for name, (there, here) in pairs.items() if there != here)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Files in a folder that a worker needs, with their SHA-256."""
+
+    what: str
+    folder: Path
+    files: Mapping[str, str]
+    # Whether everything else in the folder goes with them.
+    whole: bool = False
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has these files."""
+        try:
+            return all(path_sha256(folder / name) == sha256 for name, sha256 in self.files.items())
+        except OSError:
+            return False
+
+    def pack(self) -> "Parcel":
+        """The content; a ClusterError if that is too much to send."""
+        files: dict[str, tuple[bytes, int]] = {}
+        total = 0
+        for path in self._paths():
+            total += path.stat().st_size
+            if total > LARGEST or len(files) >= MOST_FILES:
+                raise ClusterError(
+                    f"{self.folder}: {self.what} has more than {LARGEST >> 20} MiB or {MOST_FILES:,} files, too "
+                    "much to send to a worker that does not see this folder; put it on a file system that they share"
+                )
+            name = path.relative_to(self.folder).as_posix()
+            files[name] = path.read_bytes(), path.stat().st_mode & 0o777
+        return Parcel(files)
+
+    def _paths(self) -> Iterator[Path]:
+        named = [self.folder] if self.whole else [self.folder / name for name in self.files]
+        for start in named:
+            found = start.rglob("*") if start.is_dir() else [start]
+            yield from (path for path in sorted(found) if path.is_file() and not self._is_left_out(path))
+
+    def _is_left_out(self, path: Path) -> bool:
+        parts = path.relative_to(self.folder).parts
+        return self.whole and any(part in LEFT_OUT or part.startswith(".") for part in parts)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """The content of a folder: the bytes and the permissions of each file."""
+
+    files: Mapping[str, tuple[bytes, int]]
+
+    @property
+    def key(self) -> str:
+        """A name for the content."""
+        named = {name: hashlib.sha256(content).hexdigest() for name, (content, _) in self.files.items()}
+        return digest(named).partition(":")[2]
+
+    def unpack(self, folder: Path) -> None:
+        """Write the files."""
+        for name, (content, mode) in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(mode)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run, as its workers see it. Plain data; paths are those of the machine that it comes from."""
+
+    key: str
+    interface: Interface
+    setup: Setup
+    # The script's file, to find data by; empty if the test has no data.
+    script: str
+    places: Mapping[str, Path]
+    # What a worker needs, by `interface`, `script`, `train`, `gallery`; it has all of it if it is on this machine.
+    materials: Mapping[str, Material]
+    same_machine: bool
+    # Whether an answer may be the path of a file, which the worker then reads.
+    answers_files: bool = False
+    cache: Path = field(default_factory=cache_folder)
+
+
+def make_job(plan: Plan, interface: Interface, setup: Setup, *, key: str, same_machine: bool) -> Job:
+    """The job of a plan; `interface` is isolated, and `setup` has its files in this machine's scratch folder."""
+    cases = plan.data_of or plan.cases
+    return Job(
+        key=key,
+        interface=interface,
+        setup=setup,
+        script=cases.script.path.name if cases.places else "",
+        places={name: path.absolute() for name, path in cases.places.items()},
+        materials={} if same_machine else dict(_materials(cases, interface, setup)),
+        same_machine=same_machine,
+        answers_files=cases.script.task.expect_is_file,
+    )
+
+
+def _materials(cases: CaseSet, interface: Interface, setup: Setup) -> Iterator[tuple[str, Material]]:
+    if isinstance(interface, ProgramInterface):  # not a service
+        yield "interface", _interface_files(interface)
+    if cases.places:
+        script = cases.script
+        local = {name: sha256 for name, sha256 in script.file_digests.items() if (script.folder / name).exists()}
+        yield "script", Material(f"the test {script.name}", script.folder.absolute(), local)
+    for name, file in (("train", setup.train), ("gallery", setup.gallery)):
+        if file is not None:
+            yield name, Material(f"the {name} part", file.parent, {file.name: file_sha256(file)})
+
+
+def _interface_files(interface: ProgramInterface) -> Material:
+    """The files that its digest covers, and the folder around them."""
+    if interface.imports is not None:
+        folder = interface.imports.path.absolute().parent
+        names = [interface.imports.path.name, *interface.imports.neighbours]
+    else:
+        folder = interface.folder.absolute()
+        names = [file.relative_to(folder).as_posix() for file in own_files(folder, interface.words)]
+    digests = {name: file_sha256(folder / name) for name in names}
+    return Material(f"the interface {interface.name}", folder, digests, whole=True)
+
+
+class Translation:
+    """Turns paths of the machine that a job comes from into paths of this one."""
+
+    def __init__(self, moved: Mapping[Path, Path]) -> None:
+        self._moved = [(str(old), str(new)) for old, new in moved.items() if old != new]
+        # The innermost first: data may be in the cache, which is moved as a whole too.
+        self._moved.sort(key=lambda pair: -len(pair[0]))
+
+    def __bool__(self) -> bool:
+        return bool(self._moved)
+
+    def __call__(self, value: Any) -> Any:
+        """A value with its paths, inside lists and objects too."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list):
+            return [self(item) for item in value]
+        return {key: self(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    def _text(self, text: str) -> str:
+        for old, new in self._moved:
+            if text == old or text.startswith(f"{old}/"):
+                return new + text[len(old) :]
+        return text
 
 
 @dataclass(frozen=True)
@@ -66,11 +258,6 @@ def unpack_replies(content: bytes, questions: Mapping[int, Question]) -> Iterato
     for index, *fields in pickle.loads(content):  # noqa: S301
         if index in questions:
             yield Reply(questions[index], *fields)
-
-
-def versions() -> Versions:
-    """Of this worker."""
-    return Versions.here()
 
 
 def answer(key: str, ours: Versions, job: bytes, questions: bytes) -> BatchResult:
@@ -284,7 +471,9 @@ class _Programs:
         translate = Translation({} if job.same_machine else moved)
         train, gallery = (_learning(job, name, places.get(name), translate) for name in ("train", "gallery"))
         setup = replace(job.setup, train=train, gallery=gallery)
-        interface = job.interface if job.same_machine else relocated(job, places.get("interface"))
+        interface, folder = job.interface, places.get("interface")
+        if folder is not None and isinstance(interface, ProgramInterface):
+            interface = interface.moved(folder)
         return _Preparation(job, interface, setup, translate, data.get(MADE))
 
     def _place(self, job: Job, name: str, material: Material) -> Path | None:

@@ -6,7 +6,6 @@ from msgspec import UNSET, UnsetType
 
 from harness.engine.plan import Plan
 from harness.engine.provenance import interface_info, provenance
-from harness.interface.contract import NO_LINKS, Interface
 from harness.script.cases import CaseSet
 from harness.site.header_facts import header_design, header_test
 from harness.tasks import plugin_of
@@ -16,9 +15,10 @@ from harness.transcript.format import AlgorithmInfo, Header, ValueInfo, extent, 
 def run_header(plan: Plan) -> Header:
     """Test, algorithm, interface, parameters, design and machine of a run that starts now."""
     options, train = plan.options, _train(plan)
+    algorithm, links = plan.interface, plan.interface.links
     return new_header(
         header_test(plan.cases),
-        _algorithm(plan.interface),
+        AlgorithmInfo(algorithm.name, algorithm.version, links.code or UNSET, links.paper or UNSET),
         interface_info(plan.interface),
         plugins=[plugin_of(plan.cases.script.task)],
         params=dict(plan.params),
@@ -33,12 +33,6 @@ def run_header(plan: Plan) -> Header:
         extent=_stopping(plan) or extent(len(plan.cases), options.limit, train) | _versions(plan.cases) or UNSET,
         **provenance(plan.interface),
     )
-
-
-def _algorithm(interface: Interface) -> AlgorithmInfo:
-    # An interface that someone else has written may be older than the links.
-    links = getattr(interface, "links", NO_LINKS)
-    return AlgorithmInfo(interface.name, interface.version, links.code or UNSET, links.paper or UNSET)
 
 
 def _stopping(plan: Plan) -> dict[str, Any]:

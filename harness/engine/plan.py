@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from harness.engine.engines import engine_of
 from harness.engine.stopping import StopRule, UnitOrder
 from harness.errors import InterfaceError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface
 from harness.interface.limits import Limits, without_network
-from harness.interface.load import interface_paths, load_interface, with_name
-from harness.interface.python import is_in_memory
+from harness.interface.load import load_interface, with_name
+from harness.interface.python import INTO_A_FILE, is_in_memory
 from harness.options import (
     DirectionOptions,
     ExecutionOptions,
@@ -127,12 +128,8 @@ class RunParts:
         spare_inputs(options, self.script, self.interface)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
         cases = cases.originals() if options.no_vary else cases
-        cases, interface = select_cases(cases, self.selection.gallery, self.selection.probe), self.interface
-        if interface.kind == "matrix":
-            from harness.interface.matrix import answer_from_matrix
-
-            interface = answer_from_matrix(interface, cases, cases.gallery)
-        return Plan(cases, interface, params, options, stop_rule=rule)
+        cases = select_cases(cases, self.selection.gallery, self.selection.probe)
+        return Plan(cases, self.interface.answering(cases, cases.gallery), params, options, stop_rule=rule)
 
 
 def spare_inputs(options: OptionSet, script: Script, interface: Interface) -> None:
@@ -142,7 +139,7 @@ def spare_inputs(options: OptionSet, script: Script, interface: Interface) -> No
 
 def run_inputs(script: Script, interface: Interface) -> list[Path]:
     """The files and folders that a run reads."""
-    return [*script.paths, *interface_paths(interface)]
+    return [*script.paths, *interface.files]
 
 
 def find_parts(
@@ -185,29 +182,25 @@ def _stop_rule(options: RunOptions) -> StopRule | None:
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:
     """Python code in this process can neither be stopped, limited nor copied."""
-    if options.cluster is not None and options.jobs != 1:
-        raise UsageError("--cluster and -j exclude one another: the cluster has its own number of workers")
-    if options.limits and interface.kind == "http":
+    engine_of(options).check(interface, options)
+    if options.limits and interface.is_service:
         raise UsageError(f"--memory, --no-network: {interface.name} is a service, which is not started here")
     if options.limits and not options.limits.network:
         without_network()
     if not is_in_memory(interface):
         return
-    remedy = "put it into a file interface.py and give its path"
-    if options.cluster is not None:
-        raise UsageError(
-            f"cluster='{options.cluster}': {interface.name} is an object of this program, which no worker has; {remedy}"
-        )
     if options.limits:
-        raise UsageError(f"memory, no_network: {interface.name} runs in this process and cannot be limited; {remedy}")
+        raise UsageError(
+            f"memory, no_network: {interface.name} runs in this process and cannot be limited; {INTO_A_FILE}"
+        )
     if options.timeout is not None:
         raise UsageError(
-            f"timeout={options.timeout:g}: {interface.name} runs in this process and cannot be stopped; {remedy}"
+            f"timeout={options.timeout:g}: {interface.name} runs in this process and cannot be stopped; {INTO_A_FILE}"
         )
     if options.jobs > 1 and interface.shared:
         raise UsageError(
             f"jobs={options.jobs}: {interface.name} is a single object, which several threads would share; "
-            f"give its class, or {remedy}"
+            f"give its class, or {INTO_A_FILE}"
         )
 
 

@@ -28,8 +28,19 @@ class Pool:
         self._closing = False
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(jobs)]
 
+    @classmethod
+    def started(cls, interface: Interface, setup: Setup) -> "Pool":
+        """As many programs as there are jobs, ready; if one fails, all are ended."""
+        pool = cls(interface, setup, setup.jobs)
+        try:
+            pool.start()
+        except BaseException:
+            pool.close()
+            raise
+        return pool
+
     def start(self) -> None:
-        """Start all programs and wait until they are ready; if one fails, all are ended."""
+        """Start all programs and wait until they are ready."""
         for thread in self._threads:
             thread.start()
         for _ in self._threads:

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from harness.interface.contract import Interface
-from harness.interface.imports import ImportedFiles
 from harness.transcript.format import GitInfo, InterfaceInfo
 
 # Several headers are made for one run; what they say is looked up once in so many seconds.
@@ -28,37 +27,24 @@ PACKAGES = {
 
 def interface_info(interface: Interface) -> InterfaceInfo:
     """How the algorithm is called, its digest, and what that covers."""
-    imports = _imports(interface)
-    neighbours = list(imports.neighbours) if imports is not None else []
+    neighbours = list(interface.imports.neighbours) if interface.imports is not None else []
     return InterfaceInfo(interface.kind, interface.sha256, neighbours or UNSET)
 
 
 def provenance(interface: Interface) -> dict[str, Any]:
     """The other keys of a header that say what was run."""
-    imports = _imports(interface)
+    imports, files = interface.imports, interface.files
     moment = int(time.monotonic() / REMEMBERED_SECONDS)
     return {
-        "isolation": "none" if getattr(interface, "imported", False) else "process",
-        "git": _git(_folder(interface), () if imports is None else (imports.path.name, *imports.neighbours), moment),
+        "isolation": "none" if interface.imported else "process",
+        "git": _git(
+            files[0].absolute().parent if files else None,
+            () if imports is None else (imports.path.name, *imports.neighbours),
+            moment,
+        ),
         "cpu": _cpu() or UNSET,
         "versions": _versions(("numpy", *(() if imports is None else imports.libraries))) or UNSET,
     }
-
-
-def _imports(interface: Interface) -> ImportedFiles | None:
-    found = getattr(interface, "imports", None)
-    return found if isinstance(found, ImportedFiles) else None
-
-
-def _folder(interface: Interface) -> Path | None:
-    """The folder of an interface's files; None for a service, or for code without a file."""
-    imports = _imports(interface)
-    if imports is not None:
-        return imports.path.absolute().parent
-    folder = getattr(interface, "folder", None)
-    path = getattr(interface, "path", None)
-    found = folder if isinstance(folder, Path) else path.parent if isinstance(path, Path) and path.is_file() else None
-    return None if found is None else found.absolute()
 
 
 @functools.lru_cache(maxsize=8)

@@ -11,9 +11,9 @@ import msgspec
 from filelock import FileLock
 
 from harness.engine.answered_labels import AnsweredLabels
-from harness.engine.cluster import cluster_kept, side_by_side
+from harness.engine.engines import Engine, engine_of
 from harness.engine.header import run_header
-from harness.engine.plan import Plan
+from harness.engine.plan import Plan, RunOptions
 from harness.engine.run import FinishedRun, Progress, run
 from harness.engine.shared_progress import RunPart, SharedProgress
 from harness.engine.target import Target
@@ -107,10 +107,11 @@ class CachedRun:
 
 
 class RunBatch:
-    """Several runs, one after the other, with one progress bar over all of them."""
+    """Several runs, with one progress bar over all of them."""
 
-    def __init__(self, store: RunStore, bar: Progress) -> None:
+    def __init__(self, store: RunStore, bar: Progress, engine: Engine) -> None:
         self.store = store
+        self._engine = engine
         self.progress = SharedProgress(bar)
         # How many runs were announced, made, and found in the cache.
         self.runs = self.made = self.found = 0
@@ -140,17 +141,16 @@ class RunBatch:
         return CachedRun(self.store.path(plan), result.asked, result.first_error, result.labels)
 
     def take_all(self, plans: Sequence[Plan]) -> list[CachedRun]:
-        """The transcripts of several runs, in their order; on a cluster they are made side by side."""
-        if any(plan.options.cluster is None for plan in plans):
-            return [self.take(plan) for plan in plans]
-        return side_by_side(self.take, plans)
+        """The transcripts of several runs, in their order."""
+        return self._engine.run_all(self.take, plans)
 
 
 @contextlib.contextmanager
-def run_batch(store: RunStore, bar: Progress) -> Iterator[RunBatch]:
+def run_batch(store: RunStore, bar: Progress, options: RunOptions) -> Iterator[RunBatch]:
     """Several runs; a signal between two of them has the same effect as one during a run."""
-    batch = RunBatch(store, bar)
-    with interruptible(), cluster_kept():
+    engine = engine_of(options)
+    batch = RunBatch(store, bar, engine)
+    with interruptible(), engine.kept():
         try:
             yield batch
         finally:

@@ -1,4 +1,4 @@
-"""Open a session for a run: its files and its standard output."""
+"""The engine that runs cases on this machine: its files, its standard output, its programs."""
 
 import contextlib
 import os
@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from harness.engine.cluster import cluster_kept, connected
+from harness.engine.engines import Engine
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.python import PythonInterface
-from harness.interface.stream import StreamInterface
 from harness.interface.supervision import supervised
 from harness.interface.wire import to_line
 from harness.model import Question
@@ -51,58 +50,26 @@ def _is_real_stdout(out: TextIO | None) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def open_session(plan: Plan) -> Iterator[Session]:
-    """The program, ready to answer: in this process, in workers (with `jobs` or `timeout`), or on a cluster."""
-    options = plan.options
-    # Answers from a file are looked up here: no program runs.
-    if options.cluster is not None and plan.interface.kind not in ("scores", "matrix"):
-        with _cluster_session(plan, options.cluster) as on_cluster:
-            yield on_cluster
-        return
-    inside = options.jobs == 1 and options.timeout is None and not options.limits
-    interface = plan.interface if inside else plan.interface.isolated()
-    scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
-    with scratch as work, _quiet(interface), supervised():
-        setup = _setup(plan, interface, Path(work))
-        session = _open(interface, setup)
-        try:
-            yield session
-        finally:
-            session.close()
+class LocalEngine(Engine):
+    """Runs cases in this process, or in workers (with `jobs`, `timeout` or limits)."""
 
-
-def _open(interface: Interface, setup: Setup) -> Session:
-    """One program, or as many as there are jobs."""
-    if setup.jobs == 1:
-        return interface.open(setup)
-    if isinstance(interface, StreamInterface):
-        return interface.open_several(setup, setup.jobs)
-    pool = Pool(interface, setup, setup.jobs)
-    try:
-        pool.start()
-    except BaseException:
-        pool.close()
-        raise
-    return pool
-
-
-@contextlib.contextmanager
-def _cluster_session(plan: Plan, address: str) -> Iterator[Session]:
-    from harness.engine.cluster_job import make_job
-    from harness.engine.cluster_session import ClusterSession, job_key
-
-    interface = plan.interface.isolated()
-    with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, cluster_kept():
-        setup = _setup(plan, interface, Path(work))
-        cluster = connected(address)
-        job = make_job(plan, interface, setup, key=job_key(), same_machine=cluster.same_machine)
-        session = ClusterSession(cluster, job, plan.total)
-        try:
-            session.start()
-            yield session
-        finally:
-            session.close()
+    @contextlib.contextmanager
+    def open(self, plan: Plan) -> Iterator[Session]:
+        """The program, with a scratch folder; nothing that it started is left at the end."""
+        options = plan.options
+        inside = options.jobs == 1 and options.timeout is None and not options.limits
+        interface = plan.interface if inside else plan.interface.isolated()
+        scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
+        with scratch as work, _quiet(interface), supervised():
+            setup = make_setup(plan, interface, Path(work))
+            if setup.jobs == 1 or interface.shares_jobs:
+                session = interface.open(setup)
+            else:
+                session = Pool.started(interface, setup)
+            try:
+                yield session
+            finally:
+                session.close()
 
 
 def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:
@@ -111,7 +78,8 @@ def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:
     return clean_stdout() if loaded else contextlib.nullcontext()
 
 
-def _setup(plan: Plan, interface: Interface, work: Path) -> Setup:
+def make_setup(plan: Plan, interface: Interface, work: Path) -> Setup:
+    """What the program of a plan gets, with its training part and its gallery in files of this folder."""
     cases, script = plan.cases, plan.cases.script
     train = gallery = None
     if interface.learns and script.file.train is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.engine.cluster import cluster_kept, side_by_side
+from harness.engine.engines import engine_of
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.run import FinishedRun, Progress, run
@@ -43,7 +43,8 @@ def run_folds(
     plans = [replace(plan, held_out=part) for part in parts]
     place = _base_path([run_header(one) for one in plans], output)
     folds = _Folds(plans, output, bar)
-    with interruptible(), cluster_kept(), folds:
+    engine = engine_of(plan.options)
+    with interruptible(), engine.kept(), folds:
         numbers = list(range(1, len(plans) + 1))
         if place is None:
             # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
@@ -53,11 +54,7 @@ def run_folds(
             (number, Target(fold=number) if place is None else replace(output, path=fold_path(place, number)))
             for number in numbers
         ]
-        if plan.options.cluster is None:
-            for number, target in targets:
-                folds.run(number, target)
-        else:
-            side_by_side(lambda one: folds.run(*one), targets)
+        engine.run_all(lambda one: folds.run(*one), targets)
     return [folds.finished[number] for number in range(1, len(plans) + 1)]
 
 

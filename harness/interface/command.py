@@ -5,21 +5,30 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from pydantic import Field, StrictBool, model_validator
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.images import ImageError, read_regular
-from harness.files.patterns import Matcher
-from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
-from harness.interface.process import LARGEST_OUTPUT, FinishedProcess, describe_status, last_lines, run_to_end
+from harness.files.patterns import Matcher, compile_pattern
+from harness.interface.contract import Session, Setup
+from harness.interface.process import (
+    LARGEST_OUTPUT,
+    FinishedProcess,
+    ProgramInterface,
+    describe_status,
+    last_lines,
+    run_to_end,
+)
+from harness.interface.toml import Argv, InterfaceFile, KindSection
 from harness.interface.wire import BYTES
 from harness.model import ErrorKind, Question, Reply, plain_text
-from harness.params import Param, nearest
+from harness.params import nearest, similar
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -32,17 +41,71 @@ _training = threading.Lock()
 ReadAnswer = Callable[[FinishedProcess], Any]
 
 
-@dataclass(frozen=True)
-class CommandInterface:
+class CommandSection(KindSection):
+    """[command]: one process per case."""
+
+    argv: Argv
+    output: Literal["label", "score", "value", "json", "image", "scores", "exit"] | None = None
+    pattern: str | None = None
+    suffix: Annotated[str, Field(pattern=r"^\.[A-Za-z0-9.]{1,20}$")] | None = None
+    train: Argv | None = None
+    dashes: StrictBool = False
+
+    @model_validator(mode="after")
+    def _one_way_to_read(self) -> "CommandSection":
+        if self.output is not None and self.pattern is not None:
+            raise ValueError("give either output or pattern")
+        if self.suffix is not None and not _names("output", self.argv):
+            raise ValueError("suffix is the end of the name of {output}, which argv does not have")
+        if _names("output", self.argv) and self.output == "exit":
+            raise ValueError("the answer is either the exit status or in {output}, not both")
+        return self
+
+    def load(self, file: InterfaceFile) -> "CommandInterface":
+        """The program, which must exist."""
+        if taken := sorted(FILLED_IN & file.algorithm["params"].keys()):
+            name = taken[0]
+            raise InterfaceError(f"{file.path}: parameter '{name}': the harness fills in {{{name}}} itself; rename it")
+        argv = file.program(self.argv, "command.argv")
+        train = None if self.train is None else file.program(self.train, "command.train")
+        words = [*argv, *(train or ())]
+        return CommandInterface(
+            **file.described(words),
+            argv=argv,
+            train=train,
+            folder=file.folder,
+            output=self.output or ("image" if _names("output", argv) else "label"),
+            pattern=None if self.pattern is None else _pattern(self.pattern, f"{file.path}: command.pattern"),
+            suffix=self.suffix or ".png",
+            dashes=self.dashes,
+            learns=train is not None or _names("train", argv),
+            enrols=_names("gallery", words),
+        )
+
+
+def _names(what: str, words: Sequence[str]) -> bool:
+    """Whether a command has this placeholder."""
+    return any(f"{{{what}}}" in word for word in words)
+
+
+def _pattern(text: str, place: str) -> re.Pattern[str]:
+    try:
+        pattern = compile_pattern(text, re.MULTILINE)
+    except ScriptError as error:
+        raise InterfaceError(f"{place}: {error}") from None
+    if not set(pattern.groupindex) & {"label", "score", "value"}:
+        raise InterfaceError(f"{place}: name its groups, (?P<label>...), (?P<score>...)")
+    return pattern
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandInterface(ProgramInterface):
     """A program that is run once per case."""
 
-    name: str
-    version: str
-    sha256: str
-    params: Mapping[str, Param]
-    argv: tuple[str, ...]
-    train: tuple[str, ...] | None
-    folder: Path
+    kind = "command"
+    to_learn = "give its [command] a train command, or {train} among its arguments"
+
+    train: tuple[str, ...] | None = None
     # How to read the answer: a name in READERS, or a pattern whose named groups are the answer.
     output: str = "label"
     pattern: re.Pattern[str] | None = None
@@ -50,23 +113,16 @@ class CommandInterface:
     suffix: str = ".png"
     # Whether what is filled in may begin with a dash, as an option does.
     dashes: bool = False
-    kind: str = "command"
-    links: AlgorithmLinks = NO_LINKS
 
     @property
-    def writes_file(self) -> bool:
-        """Whether the answer is in a file, not in what the program prints."""
-        return any("{output}" in word for word in self.argv)
+    def words(self) -> Sequence[str]:
+        """Those of the training command too."""
+        return [*self.argv, *(self.train or ())]
 
-    @property
-    def learns(self) -> bool:
-        """Whether it has a training command, or its command names the training file."""
-        return self.train is not None or any("{train}" in word for word in self.argv)
-
-    @property
-    def enrols(self) -> bool:
-        """Whether any of its commands names the gallery."""
-        return any("{gallery}" in word for word in (*self.argv, *(self.train or ())))
+    def moved(self, folder: Path) -> "CommandInterface":
+        """With the training command."""
+        train = None if self.train is None else self._moved(self.train, folder)
+        return replace(self, folder=folder, argv=self._moved(self.argv, folder), train=train)
 
     def open(self, setup: Setup) -> Session:
         """Train the program, if it has a training command."""
@@ -78,9 +134,13 @@ class CommandInterface:
             raise
         return session
 
-    def isolated(self) -> Interface:
-        """Each case already runs in its own process."""
-        return self
+    def remarks(self) -> Iterator[str]:
+        """Placeholders that only a column of the cases can fill in: most are misspelt."""
+        known = FILLED_IN | set(self.params)
+        for name in sorted(set(_PLACEHOLDER.findall(" ".join(self.words))) - known):
+            near = similar(name, known, cutoff=0.75)
+            hint = f"; did you mean {{{near}}}?" if near else ""
+            yield f"warning: {{{name}}} is filled in only if the cases have a column '{name}'{hint}"
 
 
 class CommandSession:
@@ -101,7 +161,8 @@ class CommandSession:
         }
         self._null = os.open(os.devnull, os.O_RDONLY)
         # Several sessions may share the work folder; each has a folder of its own for the files of its program.
-        self._files = Path(tempfile.mkdtemp(dir=setup.work, prefix="output-")) if interface.writes_file else None
+        writes = _names("output", interface.argv)
+        self._files = Path(tempfile.mkdtemp(dir=setup.work, prefix="output-")) if writes else None
         self._number = 0
 
     def train(self) -> None:

@@ -1,17 +1,27 @@
 """The contract: an `Interface` has been loaded and checked; `open` makes a `Session` that answers questions."""
 
+import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
 from harness.errors import InterfaceError
 from harness.interface.limits import NO_LIMITS, Limits
-from harness.model import Question, Reply
-from harness.params import Param, Value
+from harness.model import Case, Question, Reply
+from harness.params import Param, ParamType, Value
+
+if TYPE_CHECKING:
+    from harness.interface.python_source import ImportedFiles
+    from harness.tasks.gallery import Gallery
+
+
+# What an interface is looked for in a folder as.
+FILES = ("interface.py", "interface.toml")
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,14 @@ class Session(Protocol):
         """End the program; called once, even after an error."""
 
 
+@runtime_checkable
+class SpreadSession(Session, Protocol):
+    """A program on several machines."""
+
+    def throughput(self) -> Mapping[str, float]:
+        """Cases a second by the name of the worker."""
+
+
 class AlgorithmLinks(msgspec.Struct, frozen=True):
     """Where the code of an algorithm is, and a paper about it; for the pages of a site."""
 
@@ -62,68 +80,69 @@ class AlgorithmLinks(msgspec.Struct, frozen=True):
 NO_LINKS = AlgorithmLinks()
 
 
-@runtime_checkable
-class SpreadSession(Session, Protocol):
-    """A program on several machines."""
+@dataclass(frozen=True, kw_only=True)
+class Interface(ABC):
+    """A way to reach an algorithm, checked when it was loaded; a subclass for each kind."""
 
-    def throughput(self) -> Mapping[str, float]:
-        """Cases a second by the name of the worker."""
+    # How the algorithm is reached: python, command, stream, http, scores or matrix.
+    kind: ClassVar[str]
+    # A service runs already: nothing is started here that could be limited.
+    is_service: ClassVar[bool] = False
+    # Answers are read from a file: no program runs, here or elsewhere.
+    is_file: ClassVar[bool] = False
+    # Whether its session has as many programs as there are jobs; otherwise each of them has a session and a thread.
+    shares_jobs: ClassVar[bool] = False
+    # What a user can do to have it learn; empty where nothing can be done.
+    to_learn: ClassVar[str] = ""
 
+    name: str
+    version: str = ""
+    # The digest of the interface, and of its program if that is in the same folder.
+    sha256: str = ""
+    # The algorithm's own parameters.
+    params: Mapping[str, Param] = field(default_factory=dict)
+    links: AlgorithmLinks = NO_LINKS
+    # Whether it is given the training part; if not, no training can change its answers.
+    learns: bool = False
+    # Whether it is given the gallery of a rank test.
+    enrols: bool = False
+    # Whether its code is in the process of the harness, and what its Python file imports.
+    imported: bool = False
+    imports: "ImportedFiles | None" = None
 
-class Interface(Protocol):
-    """A way to reach an algorithm, checked when it was loaded."""
-
-    @property
-    def name(self) -> str:
-        """The algorithm's name."""
-
-    @property
-    def version(self) -> str:
-        """The algorithm's version."""
-
-    @property
-    def kind(self) -> str:
-        """How it is reached: python, command, stream, http, scores or matrix."""
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the interface, and of its program if that is in the same folder."""
-
-    @property
-    def params(self) -> Mapping[str, Param]:
-        """The algorithm's own parameters."""
-
-    @property
-    def links(self) -> AlgorithmLinks:
-        """Where to read about the algorithm."""
-
-    @property
-    def learns(self) -> bool:
-        """Whether it is given the training part; if not, no training can change its answers."""
-
-    @property
-    def enrols(self) -> bool:
-        """Whether it is given the gallery of a rank test."""
-
+    @abstractmethod
     def open(self, setup: Setup) -> Session:
         """Start the program; raise an InterfaceError if it does not start."""
 
     def isolated(self) -> "Interface":
         """The same algorithm outside of this process; itself, if it is outside already or has to stay inside."""
+        return self
+
+    def answering(self, cases: Iterable[Case], gallery: "Gallery | None") -> "Interface":
+        """The same algorithm, for these cases; only answers that are known already depend on them."""
+        return self
+
+    def remarks(self) -> Iterator[str]:
+        """What `hate check` says of it, beside that it is valid; an InterfaceError if its files are not."""
+        yield from ()
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Its own files, the one that it is loaded from first; none for a service, or for code without a file."""
+        return ()
 
 
-# The option of a worker that only says what its interface is.
-DESCRIBE = "--describe"
-
-
-class InterfaceFacts(msgspec.Struct, frozen=True):
-    """What a worker says about an interface file: an error, or what it takes to start it."""
-
-    name: str = ""
-    version: str = ""
-    params: dict[str, Any] = {}
-    batch: int = 1
-    learns: bool = False
-    enrols: bool = False
-    error: str = ""
-    links: AlgorithmLinks = NO_LINKS
+def own_params(declared: Mapping[str, Any], place: str) -> dict[str, Param]:
+    """An algorithm's parameters from a mapping of names to default values."""
+    params = {}
+    for name, default in declared.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InterfaceError(f"{place}: parameter {name!r} is not a name; use letters, digits and _")
+        if not isinstance(default, (bool, int, float, str)) or (
+            isinstance(default, float) and not math.isfinite(default)
+        ):
+            raise InterfaceError(
+                f"{place}: parameter {name}: default {default!r} is not a finite number, text or truth value"
+            )
+        params[name] = Param(name, ParamType.of(default), default)
+    return params

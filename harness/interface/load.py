@@ -1,14 +1,12 @@
 """Find and load an interface: by name, file or folder, in the working folder, or from a Python object."""
 
-import dataclasses
+from dataclasses import replace
 from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import InterfaceError, UsageError
-from harness.interface.contract import Interface
+from harness.interface.contract import FILES, Interface
 from harness.params import nearest
-
-FILES = ("interface.py", "interface.toml")
 
 
 def load_interface(source: object = None, name: str | None = None, *, isolate: bool = False) -> Interface:
@@ -22,13 +20,12 @@ def load_interface(source: object = None, name: str | None = None, *, isolate: b
 
 def with_name(interface: Interface, name: str | None) -> Interface:
     """The interface with another name for its algorithm; None keeps the name."""
-    # All kinds of interfaces are dataclasses; the protocol does not say so.
-    return interface if name is None else dataclasses.replace(interface, name=name)  # type: ignore[type-var]
+    return interface if name is None else replace(interface, name=name)
 
 
 def _load(source: object, *, isolate: bool) -> Interface:
     if source is not None and not isinstance(source, (str, Path)):
-        from harness.interface.python_load import python_object
+        from harness.interface.python import python_object
 
         found = python_object(source)
         if isolate:
@@ -36,26 +33,16 @@ def _load(source: object, *, isolate: bool) -> Interface:
         return found
     path = find_interface(None if source is None else str(source))
     if path.suffix == ".py" and isolate:
-        from harness.interface.outside import load_outside
+        from harness.interface.python_isolated import load_isolated
 
-        return load_outside(path)
+        return load_isolated(path)
     if path.suffix == ".py":
-        from harness.interface.python_load import load_python
+        from harness.interface.python import load_python
 
         return load_python(path)
     from harness.interface.toml import load_toml
 
     return load_toml(path)
-
-
-def interface_paths(interface: Interface) -> list[Path]:
-    """The files of an interface: its own, and those that its command names."""
-    # Kinds of interfaces have one or the other; an object of this process, and a service, have neither.
-    path, folder = getattr(interface, "path", None), getattr(interface, "folder", None)
-    if folder is None:
-        return [] if path is None else [Path(path)]
-    words = [*getattr(interface, "argv", ()), *(getattr(interface, "train", None) or ())]
-    return [*(folder / name for name in FILES), *(folder / word for word in words)]
 
 
 def find_interface(text: str | None) -> Path:

@@ -1,6 +1,6 @@
 """A similarity matrix as an interface: every answer is a row of the matrix, and rows are ranked in blocks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -11,45 +11,43 @@ import numpy.typing as npt
 
 from harness.errors import InterfaceError
 from harness.files.digest import file_sha256
-from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
+from harness.interface.contract import Interface, Session, Setup
 from harness.matrices.labels import Labels, places
 from harness.matrices.matrix import Identities, Matrix, first_candidates, rank_probes
 from harness.matrices.read import KINDS, read_matrix
 from harness.model import Answer, Case, ErrorKind, Question, Reply, plain_text
-from harness.params import Param
 from harness.tasks.gallery import Gallery
 
 # Scores ranked at a time.
 BLOCK = 1 << 22
 
 
-@dataclass(frozen=True)
-class MatrixInterface:
+@dataclass(frozen=True, kw_only=True)
+class MatrixInterface(Interface):
     """A file of distances or similarities; `cases` are those of the test to answer."""
 
+    kind = "matrix"
+    is_file = True
+
     path: Path
-    # The name of the file is the name of the algorithm.
-    name: str
     matrix: Matrix = field(repr=False)
-    sha256: str
     cases: Iterable[Case] = ()
     gallery: Gallery | None = None
-    params: Mapping[str, Param] = field(default_factory=dict)
-    version: str = ""
-    kind: str = "matrix"
-    links: AlgorithmLinks = NO_LINKS
-    learns: bool = False
-    enrols: bool = False
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The file of the matrix."""
+        return [self.path]
+
+    def answering(self, cases: Iterable[Case], gallery: Gallery | None) -> Interface:
+        """The rows of these cases."""
+        return replace(self, cases=cases, gallery=gallery)
 
     def open(self, setup: Setup) -> Session:
         """Find the gallery among the columns."""
         if self.gallery is None:
             raise InterfaceError(f"{self.path}: a matrix answers rank tests, and {setup.test} is not one")
         return MatrixSession(self.matrix, self.cases, self.gallery)
-
-    def isolated(self) -> Interface:
-        """No program runs."""
-        return self
 
 
 def load_matrix(text: str, folder: Path, *, larger_is_better: bool) -> MatrixInterface:
@@ -60,14 +58,8 @@ def load_matrix(text: str, folder: Path, *, larger_is_better: bool) -> MatrixInt
         hint = f"; beside the script: {', '.join(beside)}" if beside else ""
         raise InterfaceError(f"--interface matrix:{text}: no such file{hint}")
     matrix = read_matrix(path, larger_is_better=larger_is_better)
-    return MatrixInterface(path, matrix.name, matrix, file_sha256(path))
-
-
-def answer_from_matrix(interface: Interface, cases: Iterable[Case], gallery: Gallery | None) -> Interface:
-    """A matrix with the cases and the gallery that it is to answer; any other interface is returned unchanged."""
-    if not isinstance(interface, MatrixInterface):
-        return interface
-    return replace(interface, cases=cases, gallery=gallery)
+    # The name of the file is the name of the algorithm.
+    return MatrixInterface(name=matrix.name, sha256=file_sha256(path), path=path, matrix=matrix)
 
 
 class MatrixSession:

@@ -1,27 +1,31 @@
-"""Start programs, run them to their end, kill them, and keep the last lines of their stderr."""
+"""Programs: started, run to their end or spoken to through pipes, and killed; their last words are kept."""
 
 import contextlib
+import fcntl
 import os
 import queue
 import select
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+import termios
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
 from harness.errors import InterfaceError
-from harness.interface.contract import Setup
+from harness.interface.contract import FILES, Interface, Setup
 from harness.interface.interrupts import check_interrupt
 from harness.interface.limits import NO_LIMITS
 from harness.interface.supervision import current
 
 T = TypeVar("T")
 LARGEST_OUTPUT = 16 << 20
+LONGEST_LINE = 16 << 20
 STDERR_KEPT = 8 << 10
 # How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
@@ -49,6 +53,68 @@ def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
     raise queue.Empty
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProgramInterface(Interface):
+    """A program that is started by a command."""
+
+    argv: tuple[str, ...]
+    # Where it is started.
+    folder: Path
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words of all its commands."""
+        return self.argv
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Those that an interface may be in, and whatever its commands name."""
+        return [self.folder / name for name in (*FILES, *self.words)]
+
+    def moved(self, folder: Path) -> "ProgramInterface":
+        """The same program in another folder, which has the files of this one."""
+        return replace(self, folder=folder, argv=self._moved(self.argv, folder))
+
+    def _moved(self, argv: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+        """A command with the program of this machine: from the folder, or of the same name on its PATH."""
+        program, old = Path(argv[0]), self.folder.absolute()
+        if program.is_relative_to(old):
+            first = f"./{program.relative_to(old)}"
+        else:
+            first = str(program) if program.is_file() else program.name
+        return resolve_program([first, *argv[1:]], folder, "argv")
+
+
+def resolve_program(argv: Sequence[str], folder: Path, place: str) -> tuple[str, ...]:
+    """The command with its program as an absolute path; an InterfaceError if there is no such program."""
+    if not argv or not argv[0]:
+        raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
+    program = argv[0]
+    if "/" in program:
+        path = (folder / program).absolute()
+        if not path.is_file():
+            raise InterfaceError(f"{place}: no program {program} in {folder}; build it first, or correct argv")
+        if not os.access(path, os.X_OK):
+            raise InterfaceError(f"{place}: {program} is not executable; try chmod +x {path}")
+        return str(path), *argv[1:]
+    found = shutil.which(program)
+    if found is None:
+        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or give its path")
+    return found, *argv[1:]
+
+
+def own_files(folder: Path, words: Iterable[str]) -> list[Path]:
+    """The files of a folder that words of a command name."""
+
+    def is_file(path: Path) -> bool:
+        try:
+            return ".." not in path.parts and path.is_file()
+        except (OSError, ValueError):  # a word may be any text
+            return False
+
+    return sorted({path for word in words if (path := folder / word).is_relative_to(folder) and is_file(path)})
+
+
 @dataclass(frozen=True)
 class FinishedProcess:
     """How a program ended, and what it printed."""
@@ -71,24 +137,6 @@ class Tail:
     def add(self, data: bytes) -> None:
         """Append, and drop the oldest bytes."""
         self.content = (self.content + data)[-STDERR_KEPT:]
-
-
-def resolve_program(argv: Sequence[str], folder: Path, place: str) -> list[str]:
-    """The command with its program as an absolute path; an InterfaceError if there is no such program."""
-    if not argv or not argv[0]:
-        raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
-    program = argv[0]
-    if "/" in program:
-        path = (folder / program).absolute()
-        if not path.is_file():
-            raise InterfaceError(f"{place}: no program {program} in {folder}; build it first, or correct argv")
-        if not os.access(path, os.X_OK):
-            raise InterfaceError(f"{place}: {program} is not executable; try chmod +x {path}")
-        return [str(path), *argv[1:]]
-    found = shutil.which(program)
-    if found is None:
-        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or give its path")
-    return [found, *argv[1:]]
 
 
 def last_lines(stderr: bytes, most: int = 3) -> str:
@@ -277,6 +325,123 @@ class _PipeReader:
             self.too_much = True  # the rest is read and dropped, so that the program can end
         else:
             self.out += data
+
+
+class PipedProgram:
+    """A running program, with what is being sent to it and received from it; `poll` says when there is more."""
+
+    def __init__(self, process: subprocess.Popen[bytes], poll: "select.poll") -> None:
+        self.process = process
+        self.stderr = Tail()
+        self.ended = False
+        # Why it was stopped, if it did not end by itself.
+        self.fault = ""
+        # Whether it has answered any case yet.
+        self.has_answered = False
+        self._out = bytearray()
+        self._rest = bytearray()
+        pipes = (process.stdin, process.stdout, process.stderr)
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
+        for fd in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(fd, False)
+        self._poll = poll
+        # What the poll watches for us.
+        self.watched: set[int] = set()
+        self._watch(self._stdout, select.POLLIN)
+        self._watch(self._stderr, select.POLLIN)
+        # Bytes that could not be written any more.
+        self._refused = 0
+
+    def _watch(self, fd: int, events: int) -> None:
+        self._poll.register(fd, events)
+        self.watched.add(fd)
+
+    def _ignore(self, fd: int) -> None:
+        if fd in self.watched:
+            self.watched.discard(fd)
+            self._poll.unregister(fd)
+
+    def write(self, data: bytes) -> None:
+        """Write as much as the pipe takes, and the rest later."""
+        self._out += data
+        self._flush()
+
+    def read(self, ready: Collection[int]) -> list[bytes]:
+        """Write and read what is possible, without a wait; returns the whole lines that have come."""
+        if self._stdin in ready:
+            self._flush()
+        if self._stderr in ready:
+            self.take_stderr()
+        return self._take_stdout()
+
+    def _flush(self) -> None:
+        """Write as much as the pipe takes; that it is closed is noticed when the output ends."""
+        while self._out:
+            try:
+                done = os.write(self._stdin, self._out)
+            except BlockingIOError:
+                if self._stdin not in self.watched:
+                    self._watch(self._stdin, select.POLLOUT)
+                return
+            except OSError:
+                self._refused += len(self._out)
+                self._out.clear()
+            else:
+                del self._out[:done]
+        self._ignore(self._stdin)
+
+    def unread(self) -> int:
+        """How many of the bytes that were written to it the program has not read; 0 if the system does not say."""
+        left = self._refused + len(self._out)
+        with contextlib.suppress(OSError):
+            left += int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return left
+
+    def take_stderr(self) -> bool:
+        """Keep what the program writes to stderr; False when there is no more."""
+        if self._stderr not in self.watched:
+            return False
+        try:
+            data = os.read(self._stderr, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._ignore(self._stderr)
+        self.stderr.add(data)
+        return bool(data)
+
+    def _take_stdout(self) -> list[bytes]:
+        try:
+            data = os.read(self._stdout, 1 << 18)
+        except BlockingIOError:
+            return []
+        lines: list[bytes] = []
+        self._rest += data
+        if not data:
+            self.ended = True
+            lines, self._rest = [bytes(self._rest)], bytearray()
+        elif b"\n" in data:
+            *lines, rest = bytes(self._rest).split(b"\n")
+            self._rest = bytearray(rest)
+        if len(self._rest) > LONGEST_LINE:
+            self.ended = True
+            self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
+        return [line for line in lines if line.strip()]
+
+    def end_input(self) -> None:
+        """Tell it that nothing more will come."""
+        self._ignore(self._stdin)
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
+    def close(self) -> None:
+        """Kill it if necessary, and close its pipes."""
+        for fd in list(self.watched):
+            self._ignore(fd)
+        kill_group(self.process)
+        self.process.wait()
+        forget(self.process)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int | None]:

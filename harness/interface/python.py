@@ -1,51 +1,61 @@
 """Python interfaces: a function, a class or a module, from an `interface.py` or from the calling program."""
 
 import contextlib
+import functools
+import hashlib
+import importlib.machinery
+import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
+from types import ModuleType, SimpleNamespace
 from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
-from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
-from harness.interface.imports import ImportedFiles
+from harness.interface.contract import AlgorithmLinks, Interface, Session, Setup, own_params
+from harness.interface.python_source import folder_name, imported_files
 from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param, Value
 
+BATCH = 32
+# What helps where an object of the calling program cannot be used.
+INTO_A_FILE = "put it into a file interface.py and give its path"
+SIGNATURES = {
+    "answer": "(case, params)",
+    "answer_batch": "(cases, params)",
+    "train": "(cases, params)",
+    "enrol": "(gallery, params)",
+    "close": "()",
+}
 
-@dataclass(frozen=True)
-class PythonInterface:
+
+@dataclass(frozen=True, kw_only=True)
+class PythonInterface(Interface):
     """Python code with the functions of an interface: an `interface.py`, or an object of the calling program.
 
     Another process cannot load such an object: it stays in this process, and its workers are threads.
     """
 
+    kind = "python"
+    to_learn = "add a function train(cases, params) to its interface"
+
     # The file of the code; only for messages if it is an object.
     path: Path
-    name: str
-    version: str
-    sha256: str
-    params: Mapping[str, Param]
     # How many cases it gets at once.
     batch: int
     # Returns the module, or a new object of its class.
     make: Callable[[], Any] = field(repr=False)
-    kind: str = "python"
-    # Whether it has a function `train`, and a function `enrol`.
-    learns: bool = False
-    enrols: bool = False
+    imported: bool = True
     in_memory: bool = False
     # Whether every worker would get the same object.
     shared: bool = False
-    # What its file imports; None for an object.
-    imports: ImportedFiles | None = None
-    links: AlgorithmLinks = NO_LINKS
 
     def open(self, setup: Setup) -> Session:
         """The algorithm in this process, trained."""
@@ -63,24 +73,20 @@ class PythonInterface:
         """The algorithm in a worker process, which speaks the stream protocol; an object stays in this process."""
         if self.in_memory:
             return self
-        from harness.interface.outside import worker_interface
+        from harness.interface.python_isolated import IsolatedPython  # a worker has no use for it
 
-        return worker_interface(
-            self.path, name=self.name, version=self.version, sha256=self.sha256, params=self.params, batch=self.batch,
-            learns=self.learns, enrols=self.enrols, imports=self.imports, imported=True, links=self.links,
-        )  # fmt: skip
+        described = {one.name: getattr(self, one.name) for one in fields(Interface)}
+        return IsolatedPython.of(self.path, self.batch, **described)
 
     @property
-    def imported(self) -> bool:
-        """Its code is in the process of the harness."""
-        return True
+    def files(self) -> Sequence[Path]:
+        """The file of the code, if there is one."""
+        return [self.path] if self.path.is_file() else []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """When it is sent to another process, that process imports it from its file."""
         if self.in_memory:
             raise TypeError(f"{self.name} is an object of this program; put it into a file interface.py to send it")
-        from harness.interface.python_load import load_python
-
         return load_python, (self.path.absolute(), self.name)
 
 
@@ -215,3 +221,176 @@ class Caller:
             raise InterfaceError(f"{error.filename or self.path}:{error.lineno}: {error.msg}") from None
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             raise InterfaceError(f"{self.path}: cannot {what}: {explain(error, self.path)}") from None
+
+
+def load_python(path: Path, name: str | None = None) -> PythonInterface:
+    """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
+    module = Caller(path)("import", lambda: _import(path))
+    found = _interface(module, _target(module, path), path, name)
+    imports = imported_files(path)
+    return replace(found, name=found.name or folder_name(path), sha256=imports.sha256, imports=imports)
+
+
+def python_object(source: Any, name: str | None = None) -> PythonInterface:
+    """An interface from a function `(case, params)`, or from a class, object or module that is like an `interface.py`.
+
+    Its digest is that of its source, if Python has it; what the source refers to may still differ.
+    """
+    path = Path(_file_of(source))
+    make, shape = _object_target(source, path)
+    found = _interface(source, (make, shape), path, name)
+    return replace(
+        found,
+        name=found.name or _object_name(source),
+        sha256=_source_sha256(source),
+        in_memory=True,
+        shared=shape is source and not inspect.isclass(source),
+    )
+
+
+def _interface(source: Any, target: tuple[Callable[[], Any], Any], path: Path, name: str | None) -> PythonInterface:
+    """What a module or object says about itself, checked; without a digest, and without a name if it has none."""
+    make, shape = target
+    _check_functions(shape, path)
+    return PythonInterface(
+        path=path,
+        name=name or _text(source, shape, "NAME", path),
+        version=_text(source, shape, "VERSION", path),
+        sha256="",
+        params=_params(source, shape, path),
+        links=AlgorithmLinks(*(_text(source, shape, name, path) for name in ("CODE", "PAPER"))).check(str(path)),
+        batch=_batch_size(shape, path),
+        make=make,
+        learns=hasattr(shape, "train"),
+        enrols=hasattr(shape, "enrol"),
+    )
+
+
+def _object_target(source: Any, path: Path) -> tuple[Callable[[], Any], Any]:
+    """A function that returns the object that answers, and what to check: the object or its class."""
+    if inspect.isclass(source) and _answers(source):
+        _check_call(path, source.__name__, source, 0, "()")
+        return source, source
+    if _answers(source):
+        return (lambda: source), source
+    if inspect.isclass(source) or not callable(source):
+        what = source.__name__ if inspect.isclass(source) else type(source).__name__
+        raise InterfaceError(f"{what} is not an interface; give a function (case, params), or a class with `answer`")
+    function = SimpleNamespace(answer=source)
+    return (lambda: function), function
+
+
+def _code_of(value: Any) -> Any:
+    """What has source code: an object's class, a partial's function."""
+    value = value.func if isinstance(value, functools.partial) else value
+    return value if inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value) else type(value)
+
+
+def _file_of(value: Any) -> str:
+    try:
+        return inspect.getfile(_code_of(value))
+    except (TypeError, OSError):  # built in, or not defined in a file
+        return "<python>"
+
+
+def _source_sha256(value: Any) -> str:
+    try:
+        return hashlib.sha256(inspect.getsource(_code_of(value)).encode()).hexdigest()
+    except (TypeError, OSError):
+        return ""
+
+
+def _object_name(value: Any) -> str:
+    name = getattr(_code_of(value), "__name__", "")
+    return "function" if name in ("", "<lambda>") else name.rpartition(".")[2]
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Reads the source each time: cached bytecode may be older than an interface that was just edited."""
+
+    def path_stats(self, path: Any) -> Mapping[str, Any]:
+        """Without them, Python neither reads nor writes bytecode."""
+        raise OSError(path)
+
+
+def _import(path: Path) -> ModuleType:
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:  # so that an interface can import its neighbours
+        sys.path.insert(0, folder)
+    loader = _FromSource("hate_interface", str(path.absolute()))
+    spec = importlib.util.spec_from_file_location("hate_interface", path.absolute(), loader=loader)
+    if spec is None or spec.loader is None:
+        raise InterfaceError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hate_interface"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
+    """A function that returns the object that answers, and what to check: the module, or its one class."""
+    if _answers(module):
+        return (lambda: module), module
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    classes = [c for c in own if _answers(c)]
+    named = [c for c in classes if c.__name__ == "Interface"] or classes
+    if not named:
+        raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
+    if len(named) > 1:
+        names = ", ".join(c.__name__ for c in named)
+        raise InterfaceError(f"{path}: which class is the interface, {names}? Call one of them Interface")
+    _check_call(path, named[0].__name__, named[0], 0, "()")
+    return named[0], named[0]
+
+
+def _answers(shape: Any) -> bool:
+    return any(getattr(shape, name, None) is not None for name in ("answer", "answer_batch"))
+
+
+def _check_functions(shape: Any, path: Path) -> None:
+    bound = 1 if inspect.isclass(shape) else 0
+    for name, signature in SIGNATURES.items():
+        function = getattr(shape, name, None)
+        if function is None:
+            continue
+        if not callable(function):
+            raise InterfaceError(f"{path}: {name} is not a function; write def {name}{signature}")
+        if inspect.iscoroutinefunction(function):
+            raise InterfaceError(f"{path}: {name} is async; write a plain def {name}{signature}")
+        static = inspect.isclass(shape) and isinstance(inspect.getattr_static(shape, name), (staticmethod, classmethod))
+        arguments = 0 if name == "close" else 2
+        _check_call(path, name, function, arguments + (0 if static else bound), signature)
+
+
+def _check_call(path: Path, name: str, function: Any, arguments: int, expected: str) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions have none
+        return
+    try:
+        signature.bind(*range(arguments))
+    except TypeError:
+        raise InterfaceError(f"{path}: {name}{signature} does not take {expected}") from None
+
+
+def _text(module: Any, shape: Any, name: str, path: Path) -> str:
+    value = getattr(shape, name, getattr(module, name, ""))
+    if not isinstance(value, (str, int, float)):
+        raise InterfaceError(f"{path}: {name} is {value!r}; make it text")
+    return str(value)
+
+
+def _batch_size(shape: Any, path: Path) -> int:
+    if not hasattr(shape, "answer_batch"):
+        return 1
+    size = getattr(shape, "BATCH", BATCH)
+    if not isinstance(size, int) or size < 1:
+        raise InterfaceError(f"{path}: BATCH is {size!r}; make it a whole number from 1 up")
+    return size
+
+
+def _params(module: Any, shape: Any, path: Path) -> dict[str, Param]:
+    declared = getattr(shape, "PARAMS", getattr(module, "PARAMS", {}))
+    if not isinstance(declared, Mapping):
+        raise InterfaceError(f"{path}: PARAMS is not a mapping of names to default values")
+    return own_params(declared, str(path))

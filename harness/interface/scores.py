@@ -1,42 +1,69 @@
 """[scores]: answers that were computed earlier, in a table by case id or in a matrix of similarities."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from pydantic import model_validator
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.tables import Delimited, rows
-from harness.interface.contract import NO_LINKS, AlgorithmLinks, Interface, Session, Setup
+from harness.interface.contract import Interface, Session, Setup
+from harness.interface.toml import InterfaceFile, KindSection
+from harness.interface.wire import ANSWER_KEYS, VALUES
 from harness.model import ErrorKind, Question, Reply, plain_text
-from harness.params import Param
 
-ANSWER_COLUMNS = ("label", "score", "scores", "value", "answer")
-# Further numbers: a column of objects, or a column of numbers for each name.
-VALUES, OF_VALUES = "values", "values."
+# Further numbers may have a column for each name, instead of a column of objects.
+OF_VALUES = f"{VALUES}."
 
 
-@dataclass(frozen=True)
-class ScoresInterface:
+class ScoresSection(KindSection):
+    """[scores]: answers computed earlier."""
+
+    table: str | None = None
+    matrix: str | None = None
+
+    @model_validator(mode="after")
+    def _one_file(self) -> "ScoresSection":
+        if (self.table is None) == (self.matrix is None):
+            raise ValueError("give either table or matrix")
+        return self
+
+    def load(self, file: InterfaceFile) -> "ScoresInterface":
+        """The file, which must exist; it is read when it is opened."""
+        name = self.table or self.matrix or ""
+        path = file.folder / name
+        if not path.is_file():
+            raise InterfaceError(f"{file.path}: scores: no file {name} in {file.folder}")
+        return ScoresInterface(**file.described([name]), path=path, matrix=self.matrix is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresInterface(Interface):
     """A file of answers."""
 
-    name: str
-    version: str
-    sha256: str
-    params: Mapping[str, Param]
+    kind = "scores"
+    is_file = True
+
     path: Path
     matrix: bool
-    kind: str = "scores"
-    links: AlgorithmLinks = NO_LINKS
-    learns: bool = False
-    enrols: bool = False
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The file of answers."""
+        return [self.path]
 
     def open(self, setup: Setup) -> Session:
         """Read the file."""
         return ScoresSession(self.answers(), self.path.name)
+
+    def remarks(self) -> Iterator[str]:
+        """None, if the file can be read."""
+        self.answers()
+        yield from ()
 
     def answers(self) -> "TableAnswers | MatrixAnswers":
         """All answers; an InterfaceError if the file does not have them."""
@@ -47,10 +74,6 @@ class ScoresInterface:
         except OSError as error:
             raise InterfaceError(f"{self.path}: {error.strerror}") from None
 
-    def isolated(self) -> Interface:
-        """No program runs."""
-        return self
-
 
 class TableAnswers:
     """A table with a column `id` and one or more of label, score, scores, value, answer."""
@@ -58,10 +81,10 @@ class TableAnswers:
     def __init__(self, path: Path) -> None:
         self._answers: dict[str, Any] = {}
         for line, row in rows(path):
-            known = {name: row[name] for name in ANSWER_COLUMNS if name in row}
+            known = {name: row[name] for name in ANSWER_KEYS if name in row}
             case_id = plain_text(row.get("id"))
             if not case_id or not known:
-                raise InterfaceError(f"{path}:{line}: needs a column id and one of {', '.join(ANSWER_COLUMNS)}")
+                raise InterfaceError(f"{path}:{line}: needs a column id and one of {', '.join(ANSWER_KEYS)}")
             if case_id in self._answers:
                 raise InterfaceError(f"{path}:{line}: id '{case_id}' appears twice")
             if known.get("score") == "" and len(known) > 1:

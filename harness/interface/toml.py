@@ -1,116 +1,84 @@
-"""`interface.toml`: how to reach a program that is not Python."""
+"""`interface.toml`: how to reach a program that is not Python. Each kind has a section, in a file of its own."""
 
-import re
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any
 
-from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
+from pydantic import Field, create_model, model_validator
 
 from harness.errors import InterfaceError, ScriptError
 from harness.files.digest import digest, file_sha256
 from harness.files.mistakes import Mistakes
-from harness.files.patterns import compile_pattern
 from harness.files.toml import Section, read_toml, validate
-from harness.interface.command import FILLED_IN, CommandInterface
-from harness.interface.contract import AlgorithmLinks, Interface
-from harness.interface.process import resolve_program
-from harness.interface.python_load import own_params
-from harness.interface.scores import ScoresInterface
-from harness.interface.stream import StreamInterface
+from harness.interface.contract import AlgorithmLinks, Interface, own_params
+from harness.interface.process import own_files, resolve_program
 
-Argv = Annotated[list[StrictStr], Field(min_length=1)]
-KINDS = ("command", "stream", "http", "scores")
+# The kinds, and the class of each one's section; only those that a file has are imported.
+KINDS: Mapping[str, str] = {
+    "command": "harness.interface.command:CommandSection",
+    "stream": "harness.interface.stream:StreamSection",
+    "http": "harness.interface.http:HttpSection",
+    "scores": "harness.interface.scores:ScoresSection",
+}
+Argv = Annotated[list[str], Field(min_length=1)]
+
+
+class KindSection(Section):
+    """The section of a kind: its keys, and what is loaded from them."""
+
+    @abstractmethod
+    def load(self, file: "InterfaceFile") -> Interface:
+        """The interface; an InterfaceError if it cannot be used, such as without its program."""
 
 
 class AlgorithmSection(Section):
     """[algorithm]."""
 
-    name: StrictStr | None = None
-    version: StrictStr = ""
+    name: str | None = None
+    version: str = ""
     params: dict[str, Any] = {}
-    code: StrictStr = ""
-    paper: StrictStr = ""
+    code: str = ""
+    paper: str = ""
 
 
-class CommandSection(Section):
-    """[command]: one process per case."""
+@dataclass(frozen=True)
+class InterfaceFile:
+    """An interface file whose keys are valid, for the section that makes an interface of it."""
 
-    argv: Argv
-    output: Literal["label", "score", "value", "json", "image", "scores", "exit"] | None = None
-    pattern: StrictStr | None = None
-    suffix: Annotated[StrictStr, Field(pattern=r"^\.[A-Za-z0-9.]{1,20}$")] | None = None
-    train: Argv | None = None
-    dashes: StrictBool = False
-
-    @model_validator(mode="after")
-    def _one_way_to_read(self) -> "CommandSection":
-        if self.output is not None and self.pattern is not None:
-            raise ValueError("give either output or pattern")
-        if self.suffix is not None and not self.writes_file:
-            raise ValueError("suffix is the end of the name of {output}, which argv does not have")
-        if self.writes_file and self.output == "exit":
-            raise ValueError("the answer is either the exit status or in {output}, not both")
-        return self
+    path: Path
+    # The name, version, parameters and links of the algorithm, by the names that an `Interface` has for them.
+    algorithm: Mapping[str, Any]
 
     @property
-    def writes_file(self) -> bool:
-        """Whether the program writes its answer to {output}."""
-        return any("{output}" in word for word in self.argv)
+    def folder(self) -> Path:
+        """Where programs are started."""
+        return self.path.parent
+
+    def described(self, words: Sequence[str] = ()) -> dict[str, Any]:
+        """What all interfaces have. The digest covers the files of the folder that `words` of a command name too."""
+        folder = self.path.absolute().parent
+        files = own_files(folder, words)
+        if not files:
+            return {**self.algorithm, "sha256": file_sha256(self.path)}
+        # A new build is a new algorithm.
+        named = {file.relative_to(folder).as_posix(): file_sha256(file) for file in (folder / self.path.name, *files)}
+        return {**self.algorithm, "sha256": digest(named).partition(":")[2]}
+
+    def program(self, argv: Sequence[str], key: str) -> tuple[str, ...]:
+        """A command with its program as an absolute path; it must exist and be executable."""
+        return resolve_program(argv, self.folder, f"{self.path}: {key}")
 
 
-class StreamSection(Section):
-    """[stream]: one long-lived process."""
-
-    argv: Argv
-    in_flight: Annotated[int, Field(ge=1, le=10_000)] = 16
-
-
-class HttpSection(Section):
-    """[http]: a service."""
-
-    url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+")]
-    headers: dict[str, StrictStr] = {}
-
-    @field_validator("url")
-    @classmethod
-    def _has_host_and_port(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            # As a resolver would: "a..b" has an empty label.
-            valid = (parts.hostname or "").encode("idna") and parts.port != 0
-        except ValueError:
-            valid = False
-        if not valid:
-            raise ValueError(f"'{url}' has no valid host, or an invalid port; write http://host:8000/path")
-        return url
-
-
-class ScoresSection(Section):
-    """[scores]: answers computed earlier."""
-
-    table: StrictStr | None = None
-    matrix: StrictStr | None = None
-
-    @model_validator(mode="after")
-    def _one_file(self) -> "ScoresSection":
-        if (self.table is None) == (self.matrix is None):
-            raise ValueError("give either table or matrix")
-        return self
-
-
-class InterfaceFile(Section):
-    """The whole file."""
+class _Sections(Section):
+    """The whole file; the sections of the kinds are added when it is known which of them it has."""
 
     algorithm: AlgorithmSection = AlgorithmSection()
-    command: CommandSection | None = None
-    stream: StreamSection | None = None
-    http: HttpSection | None = None
-    scores: ScoresSection | None = None
 
     @model_validator(mode="after")
-    def _one_kind(self) -> "InterfaceFile":
+    def _one_kind(self) -> "_Sections":
         if sum(getattr(self, kind) is not None for kind in KINDS) != 1:
             raise ValueError("give exactly one of " + ", ".join(f"[{kind}]" for kind in KINDS))
         return self
@@ -118,84 +86,25 @@ class InterfaceFile(Section):
 
 def load_toml(path: Path) -> Interface:
     """Load an interface and check that its program exists and is executable."""
-    file = _parse(path)
-    name = file.algorithm.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem)
-    common: dict[str, Any] = {
-        "name": name,
-        "version": file.algorithm.version,
-        "params": own_params(file.algorithm.params, str(path)),
-        "links": AlgorithmLinks(file.algorithm.code, file.algorithm.paper).check(f"{path}: algorithm"),
-    }
-    if file.command is not None:
-        return _command(path, file.command, common)
-    if file.stream is not None:
-        argv = resolve_program(file.stream.argv, path.parent, f"{path}: stream.argv")
-        return StreamInterface(
-            **common, sha256=_sha256(path, argv), argv=tuple(argv), folder=path.parent,
-            in_flight=file.stream.in_flight,
-        )  # fmt: skip
-    if file.scores is not None:
-        return _scores(path, file.scores, common)
-    if file.http is not None:
-        from harness.interface.http import HttpInterface  # TLS is slow to import
-
-        return HttpInterface(**common, sha256=_sha256(path), url=file.http.url, headers=file.http.headers)
-    raise InterfaceError(f"{path}: no way to reach the program")
-
-
-def _command(path: Path, section: CommandSection, common: dict[str, Any]) -> Interface:
-    if taken := sorted(FILLED_IN & set(common["params"])):
-        raise InterfaceError(f"{path}: parameter '{taken[0]}': the harness fills in {{{taken[0]}}} itself; rename it")
-    argv = resolve_program(section.argv, path.parent, f"{path}: command.argv")
-    train = None
-    if section.train is not None:
-        train = tuple(resolve_program(section.train, path.parent, f"{path}: command.train"))
-    return CommandInterface(
-        **common, sha256=_sha256(path, [*argv, *(train or ())]), argv=tuple(argv), train=train, folder=path.parent,
-        output=section.output or ("image" if section.writes_file else "label"), suffix=section.suffix or ".png",
-        pattern=None if section.pattern is None else _pattern(path, section.pattern), dashes=section.dashes,
-    )  # fmt: skip
-
-
-def _scores(path: Path, section: ScoresSection, common: dict[str, Any]) -> Interface:
-    name = section.table or section.matrix or ""
-    file = path.parent / name
-    if not file.is_file():
-        raise InterfaceError(f"{path}: scores: no file {name} in {path.parent}")
-    sha256 = _sha256(path, [name])
-    return ScoresInterface(**common, sha256=sha256, path=file, matrix=section.matrix is not None)
-
-
-def _pattern(path: Path, text: str) -> re.Pattern[str]:
-    try:
-        pattern = compile_pattern(text, re.MULTILINE)
-    except ScriptError as error:
-        raise InterfaceError(f"{path}: command.pattern: {error}") from None
-    if not set(pattern.groupindex) & {"label", "score", "value"}:
-        raise InterfaceError(f"{path}: command.pattern: name its groups, (?P<label>...), (?P<score>...)")
-    return pattern
-
-
-def _sha256(path: Path, words: Sequence[str] = ()) -> str:
-    """The digest of the file and of the files in its folder that its command names: a new build is a new algorithm."""
-    folder = path.absolute().parent
-    files = {file for word in words if (file := folder / word).is_relative_to(folder) and _is_file(file)}
-    if not files:
-        return file_sha256(path)
-    named = {file.relative_to(folder).as_posix(): file_sha256(file) for file in (folder / path.name, *files)}
-    return digest(named).partition(":")[2]
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return ".." not in path.parts and path.is_file()
-    except (OSError, ValueError):  # a word of a command may be any text
-        return False
-
-
-def _parse(path: Path) -> InterfaceFile:
     try:
         parsed, text = read_toml(path)
-        return validate(InterfaceFile, parsed, text, Mistakes(str(path)))
+        kinds: dict[str, Any] = {kind: (_section(kind) | None if kind in parsed else None, None) for kind in KINDS}
+        model = create_model("InterfaceSections", __base__=_Sections, **kinds)
+        file = validate(model, parsed, text, Mistakes(str(path)))
     except ScriptError as error:
         raise InterfaceError(str(error)) from None
+    own = file.algorithm
+    algorithm = {
+        "name": own.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem),
+        "version": own.version,
+        "params": own_params(own.params, str(path)),
+        "links": AlgorithmLinks(own.code, own.paper).check(f"{path}: algorithm"),
+    }
+    [section] = (section for kind in KINDS if (section := getattr(file, kind)) is not None)
+    loaded: Interface = section.load(InterfaceFile(path, algorithm))
+    return loaded
+
+
+def _section(kind: str) -> Any:
+    module, _, name = KINDS[kind].partition(":")
+    return getattr(import_module(module), name)

@@ -12,10 +12,14 @@ import msgspec
 
 from harness.errors import InterfaceError
 from harness.files.durable import write_all
-from harness.interface.contract import DESCRIBE, InterfaceFacts, Setup
-from harness.interface.python_load import load_python
+from harness.interface.contract import Setup
+from harness.interface.python import load_python
+from harness.interface.python_source import InterfaceFacts
 from harness.interface.wire import from_line, spill
 from harness.model import Reply
+
+# Only say what the interface is.
+DESCRIBE = "--describe"
 
 
 def main() -> None:

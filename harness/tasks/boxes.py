@@ -52,6 +52,7 @@ class BoxesTask(Task):
 
     name = "boxes"
     summary = "find all objects: a box, a label and a score for each"
+    keys = KEYS
     structured_expect = True
     moves_truth = True
     truth_is_at_hand = True

@@ -53,6 +53,7 @@ class LabelTask(Task):
 
     name = "label"
     summary = "say what it is, or refuse"
+    keys = KEYS
     answers_classes = True
     measures = ("auc", "eer")
     example = ExampleScript(

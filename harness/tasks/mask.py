@@ -60,6 +60,7 @@ class MaskTask(Task):
 
     name = "mask"
     summary = "mark the pixels of the object"
+    keys = KEYS
     expect_is_file = True
     records_answers = False
     moves_truth = True

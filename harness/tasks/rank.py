@@ -40,6 +40,7 @@ class RankTask(Task):
 
     name = "rank"
     summary = "find a probe's identity in a gallery"
+    keys = KEYS
     checks_cases = True
     uses_gallery = True
     script_keys = frozenset({"larger_is_better"})

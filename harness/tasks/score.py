@@ -18,6 +18,7 @@ class ScoreTask(Task):
 
     name = "score"
     summary = "score a claim: is it true?"
+    keys = KEYS
     shows_claim = True
     needs_expect = False
     script_keys = frozenset({"larger_is_better"})

@@ -149,6 +149,8 @@ class Task(ABC):
     # What an algorithm has to do, in a few words.
     summary: ClassVar[str]
     decisions: ClassVar[Mapping[str, Param]]
+    # What an answer that is a JSON object may have its parts under.
+    keys: ClassVar[frozenset[str]] = frozenset()
     # Decision parameters that a test has only if its script declares them.
     optional: ClassVar[frozenset[str]] = frozenset()
 

@@ -33,6 +33,7 @@ class ValueTask(Task):
 
     name = "value"
     summary = "give a number, which must be within the tolerance"
+    keys = KEYS
     checks_cases = True
     claims_classes = False
     answers_numbers = True

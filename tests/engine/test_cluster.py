@@ -14,9 +14,8 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import harness
-from harness.engine.cluster_job import LARGEST, Material, Translation, Versions
-from harness.engine.cluster_session import ClusterSession
-from harness.engine.cluster_worker import BatchResult
+from harness.engine.cluster import ClusterSession
+from harness.engine.cluster_worker import LARGEST, BatchResult, Material, Translation, Versions
 from harness.errors import ClusterError, UsageError
 from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
 from tests.workshop import STREAM, WAIT, Done, Record, Workshop, errors

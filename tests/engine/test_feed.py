@@ -6,8 +6,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from harness.api.runs import PlanOptions, make_plan
 from harness.engine.plan import Plan
 from harness.engine.pool import Pool
 from harness.errors import Interrupted
-from harness.interface.contract import Setup
+from harness.interface.contract import Interface, Session, Setup
 from harness.interface.interrupts import interruptible
 from harness.interface.process import run_to_end
 from harness.interface.stream import StreamInterface
@@ -35,23 +35,21 @@ def test_a_pool_that_is_closed_early_ends_its_threads(toy: Workshop) -> None:
     assert set(threading.enumerate()) <= before
 
 
-class SilentInterface:
+@dataclass(frozen=True, kw_only=True)
+class SilentInterface(Interface):
     """Its session does `act` in its own thread, and then never answers."""
 
-    def __init__(self, plan: Plan, act: Callable[[], None]) -> None:
-        self._plan = plan
-        self._act = act
+    kind = "silent"
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plan.interface, name)
+    act: Callable[[], None]
+    released: threading.Event = field(default_factory=threading.Event)
 
-    def open(self, setup: Setup) -> "SilentInterface":
-        self.released = threading.Event()
+    def open(self, setup: Setup) -> Session:
         return self
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         next(questions)
-        self._act()
+        self.act()
         self.released.wait(WAIT)
         yield from ()
 
@@ -62,7 +60,7 @@ class SilentInterface:
 @contextlib.contextmanager
 def silent_pool(plan: Plan, act: Callable[[], None]) -> Iterator[Iterator[Reply]]:
     """The replies of a pool that never has one."""
-    interface = SilentInterface(plan, act)
+    interface = SilentInterface(name="silent", act=act)
     pool = Pool(interface, Setup("toy", "1.0", "label", plan.params, work=Path()), 1)
     pool.start()
     try:
@@ -100,7 +98,7 @@ def wait_for_a_program(plan: Plan) -> None:
 
 
 def wait_for_a_stream(plan: Plan) -> None:
-    stream = StreamInterface("sleeper", "", "", {}, argv=("sleep", str(WAIT)), folder=Path())
+    stream = StreamInterface(name="sleeper", argv=("sleep", str(WAIT)), folder=Path())
     stream.open(Setup("toy", "1.0", "label", plan.params, work=Path()))
 
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from harness.interface.http_connection import Connection
+from harness.interface.http import Connection
 from tests.workshop import WAIT, Record, Workshop, errors
 
 Handler = BaseHTTPRequestHandler

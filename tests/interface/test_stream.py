@@ -173,7 +173,7 @@ def test_a_program_that_does_not_get_ready_is_reported_at_once(how: str, jobs: s
 
 def test_the_user_is_told_what_the_harness_waits_for(six_cases: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the hint, nothing would show that a program does not flush its output."""
-    monkeypatch.setattr("harness.interface.stream_worker.HINT_SECONDS", 0.01)
+    monkeypatch.setattr("harness.interface.stream.HINT_SECONDS", 0.01)
     body = STREAM.format(body=f"    {GOOD}").replace("say(ready=True)", "time.sleep(0.5); say(ready=True)")
     six_cases.stream("", whole=body)
     done = six_cases.call("run", "toy")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.engine import provenance
-from harness.interface.imports import imported_files
 from harness.interface.load import load_interface
+from harness.interface.python_source import imported_files
 from tests.security.forging import read_lines, write_lines
 from tests.workshop import ECHO, Workshop
 

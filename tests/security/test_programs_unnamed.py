@@ -6,8 +6,8 @@ import pytest
 
 from harness.errors import InterfaceError
 from harness.interface.load import bundled_interfaces
-from harness.interface.python_load import load_python
-from harness.interface.python_read import read_python
+from harness.interface.python import load_python
+from harness.interface.python_source import read_python
 from tests.workshop import ECHO, Workshop
 
 BAIT = "from pathlib import Path\nPath({mark!r}).touch()\nNAME = 'bait'\n" + ECHO
