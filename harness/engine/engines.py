@@ -4,8 +4,8 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from harness.errors import MissingExtra, UsageError
@@ -83,6 +83,5 @@ def _chosen(options: "RunOptions") -> str | None:
 
 @functools.cache
 def _load(entry: EngineEntry) -> Engine:
-    module, _, name = entry.where.partition(":")
-    engine: Engine = getattr(import_module(module), name)()
+    engine: Engine = resolve_name(entry.where)()
     return engine

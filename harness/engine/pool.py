@@ -1,12 +1,14 @@
 """Several programs at once: each is fed by its own thread, and all share the questions."""
 
+import contextlib
 import queue
 import threading
 from collections.abc import Iterator
 from time import perf_counter
 
 from harness.interface.contract import Interface, Session, Setup
-from harness.interface.process import kill_programs, next_item
+from harness.interface.interrupts import check_interrupt
+from harness.interface.process import SIGNAL_SECONDS, kill_programs
 from harness.model import Question, Reply
 
 # A service that does not answer cannot be killed; its thread is abandoned.
@@ -68,7 +70,16 @@ class Pool:
                 thread.join(0.05)
 
     def _next_event(self) -> Reply | str:
-        event = next_item(self._events)
+        """Wait for it in small steps.
+
+        Signals are handled by the main thread, but do not end its wait if another thread received the signal, if it
+        came just before the wait began, or if its exception was lost.
+        """
+        while True:
+            with contextlib.suppress(queue.Empty):
+                event = self._events.get(timeout=SIGNAL_SECONDS)
+                break
+            check_interrupt()
         if isinstance(event, BaseException):
             raise event
         return event

@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import queue
 import select
 import shutil
 import signal
@@ -12,10 +11,8 @@ import sys
 import termios
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
 
 from harness.errors import InterfaceError
 from harness.interface.contract import FILES, Interface, Setup
@@ -23,7 +20,6 @@ from harness.interface.interrupts import check_interrupt
 from harness.interface.limits import NO_LIMITS
 from harness.interface.supervision import current
 
-T = TypeVar("T")
 LARGEST_OUTPUT = 16 << 20
 LONGEST_LINE = 16 << 20
 STDERR_KEPT = 8 << 10
@@ -35,22 +31,6 @@ MOST_REAPING = 10_000
 
 # The running programs, so that an interrupt can end them from another thread, and the scratch folder of their session.
 _running: dict[subprocess.Popen[bytes], Path | None] = {}
-
-
-def next_item(items: "queue.SimpleQueue[T]", seconds: float = inf) -> T:
-    """The next item of a queue; `queue.Empty` after so many seconds.
-
-    It waits in small steps. Signals are handled by the main thread, but do not end its wait if another thread received
-    the signal, if it came just before the wait began, or if its exception was lost.
-    """
-    with contextlib.suppress(queue.Empty):
-        return items.get_nowait()
-    deadline = perf_counter() + seconds
-    while (left := deadline - perf_counter()) > 0:
-        check_interrupt()
-        with contextlib.suppress(queue.Empty):
-            return items.get(timeout=min(left, SIGNAL_SECONDS))
-    raise queue.Empty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,23 +275,14 @@ class _PipeReader:
     def _ended(self, deadline: float | None) -> bool:
         """The pipes are closed or the program has ended: wait for the program, or read what is left."""
         if not self._open:
-            return self._wait_exit(deadline)
+            if deadline is not None:
+                return exit_status(self._process, deadline - perf_counter()) is not None
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            return True
         until = perf_counter() + GRACE_SECONDS
         while self._open and (left := until - perf_counter()) > 0:
             for fd, _ in self._poll.poll(left * 1000):
                 self._take(fd)
-        return True
-
-    def _wait_exit(self, deadline: float | None) -> bool:
-        if deadline is None:
-            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-            return True
-        pause = 0.0005
-        while not self._exited():
-            if perf_counter() >= deadline:
-                return False
-            select.select([], [], [], pause)
-            pause = min(pause * 2, 0.02)
         return True
 
     def _take(self, fd: int) -> None:

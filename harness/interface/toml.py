@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 from pydantic import Field, create_model, model_validator
@@ -88,7 +88,9 @@ def load_toml(path: Path) -> Interface:
     """Load an interface and check that its program exists and is executable."""
     try:
         parsed, text = read_toml(path)
-        kinds: dict[str, Any] = {kind: (_section(kind) | None if kind in parsed else None, None) for kind in KINDS}
+        kinds: dict[str, Any] = {
+            kind: (resolve_name(section) | None if kind in parsed else None, None) for kind, section in KINDS.items()
+        }
         model = create_model("InterfaceSections", __base__=_Sections, **kinds)
         file = validate(model, parsed, text, Mistakes(str(path)))
     except ScriptError as error:
@@ -103,8 +105,3 @@ def load_toml(path: Path) -> Interface:
     [section] = (section for kind in KINDS if (section := getattr(file, kind)) is not None)
     loaded: Interface = section.load(InterfaceFile(path, algorithm))
     return loaded
-
-
-def _section(kind: str) -> Any:
-    module, _, name = KINDS[kind].partition(":")
-    return getattr(import_module(module), name)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.workshop import WAIT, Workshop
+from tests.workshop import STREAM, WAIT, Workshop
 
 PROGRAM = """
 import contextlib, io, sys
@@ -49,3 +49,44 @@ def test_local_files_need_little(words: str, expected: list[str], shop: Workshop
         cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=WAIT, check=False,
     )  # fmt: skip
     assert done.stdout.split() == ["0", *expected], done.stderr
+
+
+def loaded_by(shop: Workshop, code: str, *modules: str) -> list[str]:
+    """Which of these modules some code has imported."""
+    shown = f"{code}\nimport sys\nprint(*(name for name in {modules} if name in sys.modules), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", shown], cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=WAIT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()[-1].split()
+
+
+def test_a_worker_of_python_code_needs_least(shop: Workshop) -> None:
+    """There are as many as jobs, and each starts anew."""
+    code = "import harness.interface.worker"
+    slow = ("numpy", "requests", "pydantic", "http.client", "harness.interface.stream", "harness.interface.worker")
+    assert loaded_by(shop, code, *slow) == ["harness.interface.worker"]
+
+
+@pytest.mark.parametrize(
+    ("interface", "kinds"),
+    [
+        ("one.py", ["python"]),
+        ("command.toml", ["python", "command"]),
+        ("stream.toml", ["python", "stream"]),
+        ("scores.toml", ["python", "scores"]),
+    ],
+)
+def test_a_run_imports_only_its_own_kind(interface: str, kinds: list[str], shop: Workshop) -> None:
+    shop.script()
+    shop.write("one.py", "def answer(case, params):\n    return case.input\n")
+    shop.write("command.toml", '[command]\nargv = ["echo", "{input}"]\n')
+    shop.write("stream.toml", f"[stream]\nargv = ['{sys.executable}', 'stream.py']\n")
+    shop.write("stream.py", STREAM.format(body="    say(id=id, label='x')"))
+    shop.write("scores.toml", '[scores]\ntable = "answers.csv"\n')
+    shop.write("answers.csv", "id,label\n1,x\n")
+    code = f"from harness.cli.main import call\ncall(['run', 'toy', '--interface', '{interface}', '-o', 'out.jsonl'])"
+    names = ("python", "command", "stream", "http", "scores", "matrix")
+    modules = [f"harness.interface.{name}" for name in names]
+    foreign = ("http.client", "requests", "numpy", "harness.engine.cluster")
+    assert loaded_by(shop, code, *modules, *foreign) == [f"harness.interface.{name}" for name in kinds]

@@ -247,6 +247,19 @@ def test_options_that_exclude_one_another(shop: Workshop) -> None:
     assert (done.status, "--cluster and -j exclude one another" in done.err) == (2, True)
 
 
+def test_without_dask(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers from a file need no cluster: nothing runs."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    shop.script(rows="id,input,expect\n1,x,x\n")
+    shop.interface()
+    done = shop.call("run", "toy", "--cluster", "local:2")
+    assert (done.status, done.err) == (2, "hate: --cluster needs Dask: pip install 'hate-harness[cluster]'\n")
+    shop.write("answers.csv", "id,label\n1,x\n")
+    shop.write("scores.toml", '[scores]\ntable = "answers.csv"\n')
+    done = shop.call("run", "toy", "--interface", "scores.toml", "--cluster", "local:2", "-o", "out.jsonl")
+    assert (done.status, [record["outcome"] for record in shop.records()]) == (0, ["TP"])
+
+
 def test_versions_must_agree() -> None:
     ours = Versions("1.2", "3.11.7", "2.0", "2026.1")
     assert not Versions("1.2", "3.11.2", "1.9", "2026.1").mistake(ours)

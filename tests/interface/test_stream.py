@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.tasks import TASKS
 from tests.workshop import STREAM, Record, Workshop, errors
 
 GOOD = "say(id=id, label=given)"
@@ -209,3 +210,16 @@ def test_repeats_have_the_same_id_and_a_number(shop: Workshop) -> None:
     assert [(record["id"], record["actual"]) for record in records] == [
         (f"c{n}", str(turn)) for n in range(2) for turn in (1, 2, 3)
     ]
+
+
+def test_an_answer_stands_under_a_key_of_its_task(shop: Workshop) -> None:
+    """Whether that is a key of this task, the task says; bytes by themselves stand under `answer`."""
+    keys = sorted(set().union(*(task.keys for task in TASKS.values())))
+    assert {"label", "scores", "score", "value", "ranking", "mask", "boxes", "bytes"} <= set(keys)
+    rows = "".join(f"{key},{key},x\n" for key in [*keys, "answer", "values", "text"])
+    shop.script(rows=f"id,input,expect\n{rows}")
+    shop.stream("say(id=id, **{given: 'x'})")
+    assert shop.call("run", "toy", "-o", "out.jsonl").status == 0
+    unknown = "no label, score, scores, value or error in "
+    refused = [record["id"] for record in shop.records() if record.get("message", "").startswith(unknown)]
+    assert refused == ["bytes", "text"]

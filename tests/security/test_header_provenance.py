@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.engine import provenance
+from harness.engine import header as engine_header
 from harness.interface.load import load_interface
 from harness.interface.python_source import imported_files
 from tests.security.forging import read_lines, write_lines
@@ -146,7 +146,7 @@ def test_the_commit_of_the_interface(shop: Workshop) -> None:
 
 def fresh(shop: Workshop, *words: str) -> dict[str, Any]:
     """The header of a run that remembers nothing of the last one."""
-    provenance._git.cache_clear()
+    engine_header._git.cache_clear()
     return header(shop, *words)
 
 
@@ -173,7 +173,7 @@ def test_a_commit_alone_does_not_stop_a_resumed_run(shop: Workshop) -> None:
     git(shop.folder, "commit", "-m", "one")
     lines = (shop.folder / "out.jsonl").read_text(encoding="utf-8").splitlines()
     shop.write("out.jsonl", "\n".join(lines[:3]) + "\n")
-    provenance._git.cache_clear()
+    engine_header._git.cache_clear()
     assert len(shop.run("--resume")) == 6
 
 
