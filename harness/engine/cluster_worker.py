@@ -315,7 +315,7 @@ class _Preparation:
     """A job on this worker: its files have been found, and programs can be started."""
 
     job: Job
-    interface: Any
+    interface: Interface
     setup: Setup
     translate: Translation
     made: Path | None
@@ -363,7 +363,8 @@ class _Preparation:
         """The reply with the content of a file in place of its path, which may mean nothing on another machine."""
         if not self.job.answers_files or self.job.same_machine:
             return reply
-        return with_fields(reply, raw=_content(reply.raw, getattr(self.interface, "folder", Path())))
+        folder = self.interface.folder if isinstance(self.interface, ProgramInterface) else Path()
+        return with_fields(reply, raw=_content(reply.raw, folder))
 
     def end_idle(self) -> None:
         """End the programs that do nothing."""
