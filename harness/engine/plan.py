@@ -10,7 +10,7 @@ from harness.engine.stopping import StopRule, UnitOrder
 from harness.errors import InterfaceError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface
-from harness.interface.limits import Limits, without_network
+from harness.interface.limits import ResourceLimits, without_network
 from harness.interface.load import load_interface, with_name
 from harness.interface.python import INTO_A_FILE, is_in_memory
 from harness.options import (
@@ -52,9 +52,9 @@ class RunOptions(ExecutionOptions, DirectionOptions):
         return checked_directions((name, larger) for larger, texts in self.texts.items() for name in split_names(texts))
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ResourceLimits:
         """What the algorithm's programs may use."""
-        return Limits(self.memory, network=not self.no_network)
+        return ResourceLimits(self.memory, network=not self.no_network)
 
 
 class StopOptions(OptionSet):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.limits import NO_LIMITS, Limits
+from harness.interface.limits import NO_LIMITS, ResourceLimits
 from harness.model import Case, Question, Reply
 from harness.params import Param, ParamType, Value
 
@@ -42,7 +42,7 @@ class Setup:
     # How many programs share the cases.
     jobs: int = 1
     # What the program may use.
-    limits: Limits = NO_LIMITS
+    limits: ResourceLimits = NO_LIMITS
 
 
 class Session(Protocol):

@@ -22,7 +22,7 @@ _SECONDS = 10
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """What a program may use."""
 
     # Bytes of address space, of each of its processes.
@@ -54,7 +54,7 @@ class Limits:
         return memory if self.network else {**memory, "network": False}
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = ResourceLimits()
 
 
 @functools.cache
