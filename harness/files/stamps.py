@@ -50,6 +50,14 @@ def entries_below(root: bytes) -> "Iterator[os.DirEntry[bytes]]":
                     waiting.append(entry.path)
 
 
+def file_stamp(path: Path | str) -> Stamp:
+    """The stamp of the file that a name leads to, through links too; as of no file if there is none."""
+    try:
+        return stamp_of(os.stat(path))  # noqa: PTH116 (called for each case of a test)
+    except (OSError, ValueError):
+        return NOT_A_FILE
+
+
 def stamp_of(found: os.stat_result) -> Stamp:
     """The stamp of a file, from what the system says."""
     if not stat.S_ISREG(found.st_mode):

@@ -1,6 +1,5 @@
 """Folds of a test's training part: an algorithm learns from all but one, and is tested on that one or on the test."""
 
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.errors import ScriptError, UsageError
+from harness.files.toml_text import toml_text
 from harness.model import Case, PsuStrata
 from harness.script.cases import CaseSet, training_cases
 from harness.script.design import column_names, group_key
@@ -187,31 +187,34 @@ def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 def _toml(material: TrainingMaterial, name: str, seed: int) -> str:
     script = material.script
     test = script.file.test
-    lines = ["format = 1", "[test]", f"name = {_text(name)}", f"version = {_text(script.version)}"]
-    # The digest of the whole test, so that other data with the same names makes a different fold.
-    lines += [f"synopsis = {_text(f'held out of the training part of {script.digest}, seed {seed}')}"]
-    lines += [f"task = {_text(test.task)}", f"errors = {_text(test.errors.value)}"]
+    about: dict[str, Any] = {
+        "name": name,
+        "version": script.version,
+        # The digest of the whole test, so that other data with the same names makes a different fold.
+        "synopsis": f"held out of the training part of {script.digest}, seed {seed}",
+        "task": test.task,
+        "errors": test.errors.value,
+    }
     if not test.larger_is_better:
-        lines.append("larger_is_better = false")
+        about["larger_is_better"] = False
     if test.tolerance is not None:
         kind = "absolute" if test.tolerance.absolute is not None else "relative"
-        lines.append(f"tolerance = {{{kind} = {float(getattr(test.tolerance, kind))!r}}}")
-    lines += ["[train]", 'table = "train.jsonl"', "[cases]", 'table = "cases.jsonl"', "[design]"]
-    lines += [f"stratum = {_text(material.stratum)}"] if material.stratum else []
-    lines.append(f"psu = {_text(material.psu or [ITEM])}")
+        about["tolerance"] = {kind: float(getattr(test.tolerance, kind))}
+    tables: dict[str, Any] = {
+        "format": 1,
+        "test": about,
+        "train": {"table": "train.jsonl"},
+        "cases": {"table": "cases.jsonl"},
+        "design": {**({"stratum": material.stratum} if material.stratum else {}), "psu": material.psu or [ITEM]},
+    }
     if script.settings:
-        lines += [f"[{test.task}]", *(f"{key} = {_text(value)}" for key, value in script.settings.items())]
-    for key, section in script.file.params.items():
-        lines += [f"[params.{key}]", f"type = {_text(section.type.value)}", f"default = {_text(section.default)}"]
-        lines += [f"decision = {_text(section.decision)}", f"help = {_text(section.help)}"]
-    return "\n".join([*lines, ""])
-
-
-def _text(value: object) -> str:
-    """A TOML value: JSON, except for one character and tables."""
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{json.dumps(key)} = {_text(part)}' for key, part in value.items())}}}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        tables[test.task] = dict(script.settings)
+    if script.file.params:
+        tables["params"] = {
+            key: {"type": one.type.value, "default": one.default, "decision": one.decision, "help": one.help}
+            for key, one in script.file.params.items()
+        }
+    return toml_text(tables)
 
 
 @dataclass(frozen=True)

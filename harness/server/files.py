@@ -15,7 +15,8 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from harness.errors import DataError
-from harness.server.state import MemoryCache, TopFile
+from harness.files.memory_cache import MemoryCache, memory_of
+from harness.server.state import TopFile
 from harness.site.layout import TOP
 
 _NAMED = re.compile(
@@ -114,7 +115,7 @@ class StaticFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._top = TopFile(root)
-        self._cache = MemoryCache(FILE_CACHE_SIZE)
+        self._cache = MemoryCache(FILE_CACHE_SIZE, memory_of)
         # Each takes up a core.
         self._compressors = CapacityLimiter(2)
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from harness.files.memory_cache import MemoryCache
 from harness.server.links import Links
 from harness.server.render import PageError
-from harness.server.state import MemoryCache, SiteState, find_test
+from harness.server.state import SiteState, find_test
 from harness.site.layout import TranscriptEntry
 from harness.site.published import SiteTest
 
@@ -19,7 +20,7 @@ class PageSite:
 
     state: SiteState
     links: Links
-    cache: MemoryCache
+    cache: MemoryCache[bytes]
 
     def test(self, text: str) -> SiteTest:
         """A test by NAME or NAME@VERSION; a PageError if there is none."""

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from harness import __version__
+from harness.files.memory_cache import MemoryCache, memory_of
 from harness.server.files import accepts_gzip, is_unchanged
 from harness.server.links import Links
 from harness.server.page_data import PAGE_DATA
@@ -17,7 +18,7 @@ from harness.server.page_site import PageSite
 from harness.server.ranking_page import render_test_page
 from harness.server.render import PageError, template_hash
 from harness.server.run_pages import render_comparison_page, render_transcript_page
-from harness.server.state import MemoryCache, ServedSite, SiteState
+from harness.server.state import ServedSite, SiteState
 from harness.server.test_list import TestQuery, render_test_list
 
 PAGE_CACHE_SIZE = 64 << 20
@@ -35,8 +36,8 @@ class Pages:
     def __init__(self, site: ServedSite, links: Links) -> None:
         self._site = site
         self._links = links
-        self._page_cache = MemoryCache(PAGE_CACHE_SIZE)
-        self._part_cache = MemoryCache(PAGE_CACHE_SIZE)
+        self._page_cache = MemoryCache(PAGE_CACHE_SIZE, memory_of)
+        self._part_cache = MemoryCache(PAGE_CACHE_SIZE, memory_of)
         self._workers = CapacityLimiter(WORKERS)
         # Another version of this program may make another page.
         self._salt = f"{__version__}\0{template_hash()}"

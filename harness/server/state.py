@@ -1,13 +1,12 @@
-"""The latest state of the site that is served, and the caches in memory."""
+"""The latest state of the site that is served."""
 
 import hashlib
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import DataError
+from harness.files.stamps import NOT_A_FILE, Stamp, file_stamp
 from harness.site.catalogue import Catalogue, find_version
 from harness.site.layout import TOP, TestEntry, TranscriptEntry, decode_top
 from harness.site.published import SiteTest
@@ -29,20 +28,16 @@ class TopFile:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._path = root / TOP
-        self._known: tuple[tuple[int, int, int], TopContent] | None = None
+        self._known: tuple[Stamp, TopContent] | None = None
 
     def read(self) -> TopContent:
         """Its current content; a DataError if it is gone."""
-        try:
-            status = self._path.stat()
-        except OSError as error:
-            raise DataError(f"{self._path}: {error.strerror}; the site is incomplete") from None
-        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+        stamp = file_stamp(self._path)
         if self._known is None or self._known[0] != stamp:
             data = FolderStore(self._root).top()
-            if data is None:
+            if data is None or stamp == NOT_A_FILE:
                 raise DataError(f"{self._path}: gone; the site is incomplete")
-            self._known = stamp, TopContent(data, hashlib.sha256(data).hexdigest(), status.st_mtime)
+            self._known = stamp, TopContent(data, hashlib.sha256(data).hexdigest(), stamp.mtime_ns / 1e9)
         return self._known[1]
 
 
@@ -109,52 +104,3 @@ def transcripts_of(state: SiteState, test: SiteTest) -> list[TranscriptEntry]:
     """The transcripts of a version, the best first as far as the index knows."""
     entries = [e for e in state.catalogue.transcripts(test.index) if e.version == test.version.version]
     return sorted(entries, key=lambda entry: (-entry.place.merit, entry.name))[:MOST_TRANSCRIPTS]
-
-
-@dataclass
-class MemoryCache:
-    """Bytes by key, for several threads; the least recently used are dropped first."""
-
-    size: int
-    _values: OrderedDict[Hashable, bytes] = field(default_factory=OrderedDict)
-    _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
-    _used: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, key: Hashable) -> bytes | None:
-        """The value, if it is here."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: Hashable, value: bytes) -> None:
-        """Store a value, unless it alone would take up much of the cache."""
-        if len(value) > self.size // 4:
-            return
-        with self._lock:
-            old = self._values.pop(key, None)
-            self._used += _cost(value) - (0 if old is None else _cost(old))
-            self._values[key] = value
-            while self._used > self.size:
-                self._used -= _cost(self._values.popitem(last=False)[1])
-
-    def get_or_make(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The value; a missing one is made, only once even if several threads need it at the same time."""
-        with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        try:
-            with making:
-                value = self.get(key)
-                if value is None:
-                    value = make()
-                    self.put(key, value)
-                return value
-        finally:
-            with self._lock:
-                self._making.pop(key, None)
-
-
-def _cost(value: bytes) -> int:
-    """The memory that a value takes, even if it is empty."""
-    return len(value) + 500

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from harness import __version__
+from harness.files.memory_cache import MemoryCache, memory_of
 from harness.server.links import Links
 from harness.server.page_data import PAGE_DATA, DataKind
 from harness.server.page_site import PageSite
@@ -15,7 +16,7 @@ from harness.server.ranking import MOST_CHOSEN, rank
 from harness.server.ranking_page import render_test_page
 from harness.server.render import ASSETS, PageError, render_page, template_hash
 from harness.server.run_pages import render_comparison_page, render_transcript_page
-from harness.server.state import MemoryCache, ServedSite, SiteState, transcripts_of
+from harness.server.state import ServedSite, SiteState, transcripts_of
 from harness.server.test_list import TestQuery, render_test_list
 from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
 from harness.site.publish import lock_site
@@ -52,7 +53,7 @@ class StaticSite:
 
     root: Path
     private: Path | None = None
-    _cache: MemoryCache = field(default_factory=lambda: MemoryCache(PART_CACHE_SIZE))
+    _cache: MemoryCache[bytes] = field(default_factory=lambda: MemoryCache(PART_CACHE_SIZE, memory_of))
 
     def write(self, advance: Callable[[int, int], None] = lambda _done, _total: None) -> PageCount:
         """Write what is new or has changed; `advance` is told how many pages are done, and of how many."""

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from harness.errors import DataError, HateError, OutputError, TranscriptError
+from harness.files.memory_cache import MemoryCache
 from harness.report.text import safe
 from harness.server.board import BlindSubmission, Board
 from harness.server.connections import address_key
@@ -258,7 +258,7 @@ class RateLimiter:
     seconds: float
     clock: Callable[[], float] = time.monotonic
     # How many tokens a key had left, and when.
-    _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _left: MemoryCache[tuple[float, float]] = field(default_factory=lambda: MemoryCache(MOST_KEYS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, key: str) -> float:
@@ -267,10 +267,7 @@ class RateLimiter:
             left = self._available(key)
             if left < 1:
                 return (1 - left) * self.seconds / self.most
-            self._left[key] = left - 1, self.clock()
-            self._left.move_to_end(key)
-            while len(self._left) > MOST_KEYS:
-                self._left.popitem(last=False)
+            self._left.put(key, (left - 1, self.clock()))
             return 0.0
 
     def wait(self, key: str) -> float:
@@ -279,5 +276,5 @@ class RateLimiter:
             return max(0.0, (1 - self._available(key)) * self.seconds / self.most)
 
     def _available(self, key: str) -> float:
-        left, since = self._left.get(key, (float(self.most), self.clock()))
+        left, since = self._left.get(key) or (float(self.most), self.clock())
         return min(float(self.most), left + (self.clock() - since) * self.most / self.seconds)

@@ -1,14 +1,13 @@
 """Find the test by which a transcript can be judged again, and judge what is to be published."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from msgspec import UnsetType
 
 from harness.errors import HateError, UsageError
+from harness.files.memory_cache import MemoryCache
 from harness.script.cases import CaseSet, cases_without_data, load_cases
 from harness.script.gallery import select_cases
 from harness.script.load import Script, load_script
@@ -51,27 +50,19 @@ def part_of(cases: CaseSet, test: TestInfo) -> CaseSet:
     return select_cases(cases, gallery.where or (), gallery.probes or ())
 
 
-@dataclass
-class KnownTests:
-    """The cases of the tests that were asked for last; only tables of galleries are in memory."""
-
-    _cases: OrderedDict[str, CaseSet | None] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def of(self, test: SiteTest) -> CaseSet | None:
-        """The cases of a published test; None if they are not here."""
-        key = test.version.release.sha256
-        with self._lock:
-            known = self._cases.get(key)
-            # Someone may have cleared the cache.
-            if key not in self._cases or (known is not None and not known.script.path.exists()):
-                self._cases[key] = cases_here(test.script())
-            while len(self._cases) > MOST_TESTS:
-                self._cases.popitem(last=False)
-            return self._cases[key]
+# The cases of the published tests that were asked for last; only tables of galleries are in memory.
+_known: MemoryCache[CaseSet] = MemoryCache(MOST_TESTS)
 
 
-_published = KnownTests()
+def published_cases(test: SiteTest) -> CaseSet | None:
+    """The cases of a published test; None if they are not here."""
+    known = _known.get(test.version.release.sha256)
+    # Someone may have cleared the cache.
+    if known is None or not known.script.path.exists():
+        known = cases_here(test.script())
+        if known is not None:
+            _known.put(test.version.release.sha256, known)
+    return known
 
 
 def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -106,7 +97,7 @@ def _judged(site: Catalogue, candidates: Sequence[Candidate], candidate: Candida
         published = _published_test(site, test)
         if published is None:
             return candidate
-        cases = _published.of(published)
+        cases = published_cases(published)
     return with_audit(candidate, cases)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness.files.images import ImageError, image_size, read_plane
+from harness.files.stamps import Stamp, file_stamp
 from harness.model import Case
 from harness.tasks.mask_settings import MOST_LABELS, MaskSettings
 from harness.tasks.task import TaskRules
@@ -110,26 +110,15 @@ def truth_of(case: Case, rules: TaskRules) -> MaskTruth:
     path, weights = _path(case.expect, rules), ""
     if settings.weights:
         weights = _path(str(case.columns.get(settings.weights, "")), rules)
-    return _load(path, weights, settings, _stamp(path), _stamp(weights))
+    return _load(path, weights, settings, file_stamp(path), file_stamp(weights))
 
 
 def _path(reference: str, rules: TaskRules) -> str:
     return str(reference if rules.resolve is None else rules.resolve(reference))
 
 
-def _stamp(path: str) -> tuple[int, ...]:
-    """Changes when the file does."""
-    try:
-        about = os.stat(path)  # noqa: PTH116 (called for each case)
-    except (OSError, ValueError):
-        return ()
-    return about.st_ino, about.st_size, about.st_mtime_ns
-
-
 @lru_cache(maxsize=2)
-def _load(
-    path: str, weights: str, settings: MaskSettings, _truth: tuple[int, ...], _weights: tuple[int, ...]
-) -> MaskTruth:
+def _load(path: str, weights: str, settings: MaskSettings, _truth: Stamp, _weights: Stamp) -> MaskTruth:
     import numpy as np
 
     try:

@@ -20,7 +20,7 @@ from msgspec.structs import astuple
 from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import note_sha256
-from harness.files.stamps import NOT_A_FILE, Stamp, stamp_of
+from harness.files.stamps import NOT_A_FILE, file_stamp
 from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths
@@ -56,7 +56,7 @@ class LeanRecord(Struct, gc=False):
 
 def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
     """Read a transcript; see `read_columns`."""
-    before = _stamp(path)
+    before = file_stamp(path)
     with open_transcript(path, name=name, record=LeanRecord if lean else Trial) as reader:
         decoder, builder = _LineDecoder(reader, LeanRecord if lean else Trial), ColumnBuilder()
         # There are millions of small objects without cycles: looking for cycles would take as long as all the rest.
@@ -70,19 +70,12 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
                 gc.enable()
         columns = builder.finish(reader.header, reader.name, complete=reader.end is not None)
     # Not if it is no file, or was changed meanwhile.
-    if columns.complete and before != NOT_A_FILE and not before.replaced(_stamp(path)):
+    if columns.complete and before != NOT_A_FILE and not before.replaced(file_stamp(path)):
         if reader.is_plain:
             note_sha256(path.resolve(), before, reader.sha256)
         sha256 = reader.sha256 if reader.is_plain else file_sha256(path)
         keep_columns(columns, reader.first, before.size, sha256, lean=lean)
     return columns
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        return stamp_of(path.stat())
-    except OSError:
-        return NOT_A_FILE
 
 
 class ColumnBuilder:

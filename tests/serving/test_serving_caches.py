@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.server.state import MemoryCache
+from harness.files.memory_cache import MemoryCache, memory_of
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import publish
 from tests.serving.served import publish_unjudged, serve_here, toy_script, toy_transcript
@@ -14,7 +14,7 @@ from tests.serving.strict_page import Page
 
 
 def test_the_least_recently_used_is_dropped_first() -> None:
-    stock = MemoryCache(10_000)
+    stock = MemoryCache(10_000, memory_of)
     for name in "abcde":
         stock.put(name, b"x" * 1500)
     assert stock.get("a") is not None
@@ -24,20 +24,20 @@ def test_the_least_recently_used_is_dropped_first() -> None:
 
 
 def test_no_single_value_fills_the_cache() -> None:
-    stock = MemoryCache(1000)
+    stock = MemoryCache(1000, memory_of)
     stock.put("large", b"x" * 300)
     assert stock.get("large") is None
 
 
 def test_empty_values_take_space_too() -> None:
-    stock = MemoryCache(10_000)
+    stock = MemoryCache(10_000, memory_of)
     for number in range(1000):
         stock.put(number, b"")
     assert sum(stock.get(number) is not None for number in range(1000)) == 20
 
 
 def test_ten_threads_make_a_value_once() -> None:
-    stock, made, gate = MemoryCache(10_000), [], threading.Barrier(10)
+    stock, made, gate = MemoryCache(10_000, memory_of), [], threading.Barrier(10)
 
     def make() -> bytes:
         made.append(1)
@@ -53,7 +53,7 @@ def test_ten_threads_make_a_value_once() -> None:
 
 
 def test_after_a_failure_the_next_thread_tries() -> None:
-    stock = MemoryCache(10_000)
+    stock = MemoryCache(10_000, memory_of)
 
     def fail() -> bytes:
         raise ZeroDivisionError
