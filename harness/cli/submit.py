@@ -12,6 +12,7 @@ from harness.cli.output import emit, output_format, remark
 from harness.errors import HateError, UsageError
 from harness.options import DownloadOptions, OptionSet, Range, option
 from harness.report.blocks import Cell, Table
+from harness.server.database import Database
 from harness.site.urls import is_exposed, is_url, masked
 
 TOKEN = "HATE_TOKEN"  # noqa: S105 (the name of a variable)
@@ -141,7 +142,7 @@ def token_command() -> None:
     """Tokens for those who may submit transcripts; their names and hashes are kept in a file.
 
     \b
-    hate token add ann --tokens tokens.json
+    hate token add ann --tokens tokens.db
     """
 
 
@@ -152,11 +153,9 @@ def add_command(name: str, options: TokenAddOptions) -> None:
     """Make a token for NAME and print it; it is never shown again.
 
     \b
-    hate token add ann --tokens tokens.json --per-day 5
+    hate token add ann --tokens tokens.db --per-day 5
     """
-    from harness.server.tokens import add_token
-
-    print(add_token(options.tokens, name, per_day=options.per_day or 0))
+    print(Database(options.tokens).add_token(name, per_day=options.per_day or 0))
     remark("hate: this token is shown only once; give it to its owner in private")
 
 
@@ -168,11 +167,9 @@ def quota_command(name: str, per_day: int, options: TokenOptions) -> None:
     """Let NAME make PER_DAY submissions on a day; 0 for what the server allows everyone.
 
     \b
-    hate token quota ann 10 --tokens tokens.json
+    hate token quota ann 10 --tokens tokens.db
     """
-    from harness.server.tokens import set_quota
-
-    set_quota(options.tokens, name, per_day)
+    Database(options.tokens).set_quota(name, per_day)
 
 
 @token_command.command("remove")
@@ -182,11 +179,9 @@ def remove_command(name: str, options: TokenOptions) -> None:
     """Revoke the token of NAME.
 
     \b
-    hate token remove ann --tokens tokens.json
+    hate token remove ann --tokens tokens.db
     """
-    from harness.server.tokens import remove_token
-
-    remove_token(options.tokens, name)
+    Database(options.tokens).remove_token(name)
 
 
 token_command.add_command(remove_command, "revoke")
@@ -198,13 +193,11 @@ def list_tokens_command(options: TokenListOptions) -> None:
     """List who has a token.
 
     \b
-    hate token list --tokens tokens.json
+    hate token list --tokens tokens.db
     """
-    from harness.server.tokens import read_tokens
-
     known = [
         {"name": token.name, "created": token.created, "per_day": token.per_day or None}
-        for token in read_tokens(options.tokens)
+        for token in Database(options.tokens).tokens()
     ]
     rows: list[list[Cell]] = [[one["name"], one["created"], one["per_day"]] for one in known]
     emit(output_format(options.style), Table(["name", "created", "per day"], rows), {"tokens": known})

@@ -20,13 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from harness.errors import HateError, UsageError
 from harness.report.text import safe
 from harness.server.connections import ConnectionLimits, guarded_protocol, parse_proxies
+from harness.server.database import Database
 from harness.server.files import StaticFiles
 from harness.server.links import UNKNOWN_ADDRESS, Links
 from harness.server.pages import Pages
 from harness.server.render import ASSET_TYPES, ASSETS, render_page
 from harness.server.state import ServedSite
 from harness.server.submit import SubmissionLimits, Submissions
-from harness.server.tokens import TokenStore, read_tokens
 from harness.site.blind import private_folder
 from harness.site.layout import TOP
 from harness.site.publish import root_chain
@@ -153,14 +153,15 @@ class ServeOptions:
         top = open_folder(self.root).top
         if self.tokens is None:
             return None
-        read_tokens(self.tokens)
+        database = Database(self.tokens)
+        database.check()
         signer = None if self.key is None else read_key(self.key)
         chain = root_chain(self.root, top)
         allowed = [top.key] if chain is None else chain.latest.keys
         if ("" if signer is None else signer.key) not in allowed:
             signed = f"is signed by {' or '.join(allowed)}" if top.key else "is not signed"
             raise UsageError(f"{self.root}: the site {signed}; to accept transcripts, give the same key with --key")
-        return Submissions(self.root, TokenStore(self.tokens), self.limits, signer, self.private_folder)
+        return Submissions(self.root, database, self.limits, signer, self.private_folder)
 
     @property
     def private_folder(self) -> Path:

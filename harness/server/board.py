@@ -10,7 +10,7 @@ by chance.
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from harness.analysis.standing import ranking_request
 from harness.errors import DataError, HateError, TranscriptError
 from harness.files.digest import file_sha256
 from harness.model import Counts
+from harness.server.database import BoardEntry, Database
 from harness.site.audit_header import decision_params
 from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
 from harness.site.candidates import TranscriptCandidate
@@ -33,7 +34,7 @@ from harness.site.layout import Ref
 from harness.site.publish import publish
 from harness.site.published import SiteTest
 from harness.site.signing import Signer
-from harness.site.standing import Standing, by_rate, standing_of
+from harness.site.standing import by_rate, standing_of
 from harness.tasks.judge import judged_trial
 from harness.transcript.columns import read_columns
 from harness.transcript.format import End, Header
@@ -41,26 +42,7 @@ from harness.transcript.write import TranscriptWriter
 
 LEVEL = 0.05
 SHOWN = "shown"
-SUBMISSIONS = "submissions.jsonl"
-
-
-class BoardEntry(msgspec.Struct, frozen=True):
-    """A submission, as the site remembers it."""
-
-    by: str
-    name: str
-    # Of the answers; and of the file that is published, if it is shown.
-    answers: str
-    shown: str = ""
-    successes: int = 0
-    tests: int = 0
-    # What it is ranked by; older versions did not say.
-    standing: Standing | None = None
-
-    @property
-    def rate(self) -> float:
-        """The share of successes."""
-        return self.successes / self.tests if self.tests else 0.0
+SUBMISSIONS = "submissions.db"
 
 
 @dataclass(frozen=True)
@@ -83,6 +65,11 @@ class BoardReply:
 def level_of(comparison: int) -> float:
     """The level of significance of a name's n-th comparison."""
     return LEVEL / (comparison * (comparison + 1))
+
+
+def submissions(hidden: HiddenTest) -> Database:
+    """What was handed in to a blind test; beside its truth, since what may be shown follows from all of it."""
+    return Database(hidden.place / SUBMISSIONS, "submissions")
 
 
 def shown_path(private: Path, sha256: str) -> Path:
@@ -122,8 +109,8 @@ class Board:
         given: BlindSubmission,
         charge: Callable[[], None],
     ) -> BoardReply:
-        ledger = hidden.place / SUBMISSIONS
-        earlier = [entry for entry in read_entries(ledger) if entry.by == given.by]
+        ledger = submissions(hidden)
+        earlier = [entry for entry in ledger.submissions() if entry.by == given.by]
         best = next((entry for entry in reversed(earlier) if entry.shown), None)
         digest = _answers_sha256(answers)
         if any(entry.answers == digest for entry in earlier) and best is not None:
@@ -136,7 +123,7 @@ class Board:
             # The first is shown as it is, and compared with nothing.
             tries = len(earlier)
             if best is not None and not is_better(judged, shown_path(self.private, best.shown), level_of(tries)):
-                _append(ledger, BoardEntry(given.by, given.name, digest))
+                ledger.add_submission(BoardEntry(given.by, given.name, digest))
                 return BoardReply(None, _repeated(best, tries))
             return self._show(hidden, answers, given, judged, counts)
         finally:
@@ -162,18 +149,20 @@ class Board:
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
         digest = _answers_sha256(answers)
-        entry = BoardEntry(given.by, given.name, digest, ref.sha256, counts.successes, counts.tests, standing)
-        _append(hidden.place / SUBMISSIONS, entry)
+        ranked = standing or by_rate(counts.rate)
+        entry = BoardEntry(
+            given.by, given.name, digest, ref.sha256, counts.successes, counts.tests, ranked.measure, ranked.value
+        )
+        submissions(hidden).add_submission(entry)
         return BoardReply(change.items[0].status, f"judged: the board shows {_shown(entry)}")
 
 
 def _shown(entry: BoardEntry) -> str:
     counted = f"'{entry.name}' with {entry.successes:,} of {entry.tests:,} right, {entry.rate:.4f}"
-    ranked = entry.standing or by_rate(entry.rate)
-    if ranked.measure == "rate" and f"{ranked.value:.4f}" == f"{entry.rate:.4f}":
+    if entry.measure == "rate" and f"{entry.value:.4f}" == f"{entry.rate:.4f}":
         return counted
-    what = "weighted rate" if ranked.measure == "rate" else ranked.measure
-    return f"{counted}, and ranks it by its {what}, {ranked.value:.4f}"
+    what = "weighted rate" if entry.measure == "rate" else entry.measure
+    return f"{counted}, and ranks it by its {what}, {entry.value:.4f}"
 
 
 def _repeated(best: BoardEntry, tries: int) -> str:
@@ -229,30 +218,5 @@ def _answers_sha256(answers: BlindAnswers) -> str:
     digest = hashlib.sha256(msgspec.json.encode(answers.header.params))
     for name, one in sorted(answers.answers.items()):
         said = None if one.actual is msgspec.UNSET else one.actual
-        # The 1 is from when a case could have several answers; without it, no earlier submission would be known again.
-        digest.update(msgspec.json.encode([(name, 1), said, one.error or None]))
+        digest.update(msgspec.json.encode([name, said, one.error or None]))
     return digest.hexdigest()
-
-
-def read_entries(path: Path) -> Sequence[BoardEntry]:
-    """All submissions, the oldest first; a torn last line was never confirmed."""
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")[:-1]
-    return [msgspec.json.decode(line, type=BoardEntry) for line in lines if line]
-
-
-def _append(path: Path, entry: BoardEntry) -> None:
-    with path.open("ab+") as file:
-        # A torn line of a killed server.
-        if file.tell() and _last_byte(path) != b"\n":
-            file.write(b"\n")
-        file.write(msgspec.json.encode(entry) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _last_byte(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1)

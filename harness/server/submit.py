@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -23,10 +24,9 @@ from harness.files.memory_cache import MemoryCache
 from harness.report.text import safe
 from harness.server.board import BlindSubmission, Board
 from harness.server.connections import address_key
+from harness.server.database import Database, Token
 from harness.server.inspection import check_columns, check_original, check_size, inspect_transcript
-from harness.server.quotas import LEDGER, QuotaLedger
 from harness.server.state import ServedSite, find_test
-from harness.server.tokens import Token, TokenStore
 from harness.site.blind import private_folder
 from harness.site.candidates import TranscriptCandidate, check_name
 from harness.site.changes import NameTaken, PublishStatus
@@ -44,6 +44,7 @@ MINUTE = 60.0
 OLD = 86_400.0
 # Of rate limits; the least recently used are dropped first.
 MOST_KEYS = 10_000
+CANNOT_STORE = "The server cannot store it; nothing was published."
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Submissions:
     """Accepts transcripts for the site in a folder."""
 
     root: Path
-    tokens: TokenStore
+    database: Database
     limits: SubmissionLimits = field(default_factory=SubmissionLimits)
     signer: Signer | None = None
     private: Path | None = None
@@ -79,7 +80,6 @@ class Submissions:
         self._allowed = RateLimiter(self.limits.per_hour, 60 * MINUTE)
         # Wrong tokens, by the client's address.
         self._guesses = RateLimiter(20, MINUTE)
-        self._quotas = QuotaLedger(self.root / LEDGER)
         self._checkers = CapacityLimiter(2)
         clear_old(self.root / INCOMING)
 
@@ -99,7 +99,7 @@ class Submissions:
     async def _token(self, request: Request) -> Token:
         """The token of a request. A valid one counts whatever others at the same address, or proxy, have tried."""
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
-        token = await to_thread.run_sync(self.tokens.find, text.strip()) if scheme.lower() == "bearer" else None
+        token = await to_thread.run_sync(self.database.find_token, text.strip()) if scheme.lower() == "bearer" else None
         if token is not None:
             return token
         if wait := self._guesses.take(address_key(request.client.host if request.client is not None else "")):
@@ -108,13 +108,16 @@ class Submissions:
 
     def _charge(self, token: Token) -> None:
         """Count a submission that has arrived in full, valid or not."""
-        most = token.per_day or self.limits.per_day
         try:
-            wait = self._quotas.take(token.name, most)
-        except OSError as error:
-            raise _cannot_store(error) from error
-        if wait:
-            raise _try_later(wait, f"{most:,} submissions a day are allowed for {token.name}")
+            self._take(token.name, token.per_day or self.limits.per_day, token.name)
+        except OutputError as error:
+            raise _not_stored(error) from error
+
+    def _take(self, name: str, most: int, whose: str) -> None:
+        """Use one of the `most` submissions that a name has on a day."""
+        # Several servers may serve one folder, and one file of tokens several.
+        if wait := self.database.take(str(self.root.resolve()), name, most, datetime.now(UTC)):
+            raise _try_later(wait, f"{most:,} submissions a day are allowed for {whose}")
 
     def _check_length(self, request: Request) -> None:
         length = request.headers.get("content-length", "0")
@@ -171,7 +174,7 @@ class Submissions:
             check_original(self._site.state(), candidate)
             change = publish(self.root, [candidate], signer=self.signer)
         except OutputError as error:
-            raise HTTPException(507, "The server cannot store it; nothing was published.") from error
+            raise _not_stored(error) from error
         except HateError as error:
             # Clients must not learn where the files are.
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
@@ -189,11 +192,10 @@ class Submissions:
         check_name(given.name, given.path)
         with open_transcript(given.path) as reader:
             self._check_isolation(given.path, reader.header)
-        most = self.limits.blind_per_day
 
         def charge() -> None:
-            if wait := self._quotas.take(f"{given.by} {test.full_name}", most):
-                raise _try_later(wait, f"{most:,} submissions a day are allowed for {given.by} and {test.name}")
+            name = f"{given.by} {test.full_name}"
+            self._take(name, self.limits.blind_per_day, f"{given.by} and {test.name}")
 
         try:
             reply = self._board.submit(test, given, charge)
@@ -233,9 +235,14 @@ def _try_later(seconds: float, text: str) -> HTTPException:
     return HTTPException(429, f"Try again in {math.ceil(seconds)} s: {text}.", {"retry-after": str(math.ceil(seconds))})
 
 
+def _not_stored(error: OutputError) -> HTTPException:
+    _log.error("%s", safe(str(error)))
+    return HTTPException(507, CANNOT_STORE)
+
+
 def _cannot_store(error: OSError) -> HTTPException:
     status = 507 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS) else 500
-    return HTTPException(status, "The server cannot store it; nothing was published.")
+    return HTTPException(status, CANNOT_STORE)
 
 
 def clear_old(folder: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from harness.files.digest import file_sha256
 from harness.script.load import load_script
+from harness.server.database import Database
 from harness.server.submit import SubmissionLimits
-from harness.server.tokens import add_token
 from harness.site import candidates
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import FORMAT, Ref, Release, ReleaseFile, TranscriptEntry
@@ -134,7 +134,7 @@ def test_publish_refuses_invented_outcomes(shop: Workshop, forged: Path, *, pack
 def test_a_server_refuses_invented_outcomes(shop: Workshop, forged: Path) -> None:
     site = shop.folder / "site"
     publish(site, [read_test_candidate(shop.folder / "toy")])
-    token = add_token(shop.folder / "tokens", "anna")
+    token = Database(shop.folder / "tokens").add_token("anna")
     with serve_here(site, tokens=shop.folder / "tokens") as served:
         answer = served.put("/transcripts/toy@1.0/best", forged.read_bytes(), token)
         assert answer.status_code == 422
@@ -154,7 +154,7 @@ def test_a_server_refuses_invented_outcomes(shop: Workshop, forged: Path) -> Non
 def test_a_server_can_insist_on_isolation(shop: Workshop, forged: Path) -> None:
     site = shop.folder / "site"
     publish(site, [read_test_candidate(shop.folder / "toy")])
-    token = add_token(shop.folder / "tokens", "anna")
+    token = Database(shop.folder / "tokens").add_token("anna")
     shop.run("--isolate", output="apart.jsonl")
     limits = SubmissionLimits(isolated=True)
     with serve_here(site, tokens=shop.folder / "tokens", limits=limits) as served:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.server.board import SUBMISSIONS, BlindSubmission, Board, read_entries
+from harness.server.board import BlindSubmission, Board, submissions
+from harness.server.database import Database
 from harness.server.state import ServedSite, find_test
-from harness.server.tokens import add_token
 from harness.site.blind import find_hidden, hide_test, private_folder
 from harness.site.publish import publish
 from tests.serving.served import Served
@@ -72,13 +72,13 @@ class BlindSite:
     """A site with a blind test, its owner, and two people who hand something in."""
 
     def __init__(self, shop: Workshop, folder: Path) -> None:
-        self.shop, self.root, self.tokens = shop, folder / "site", folder / "tokens.json"
+        self.shop, self.root, self.tokens = shop, folder / "site", folder / "tokens.db"
         self.source = riddle(folder / "riddle")
         done = shop.call("publish", str(self.source), "--blind", "--to", str(self.root))
         assert done.status == 0, done.err
         self.said = done.err
         self.private = private_folder(self.root)
-        self.anna, self.ben = add_token(self.tokens, "anna"), add_token(self.tokens, "ben")
+        self.anna, self.ben = Database(self.tokens).add_token("anna"), Database(self.tokens).add_token("ben")
 
     def run(self, output: str, every: int = 7) -> Path:
         """A run elsewhere, by someone who has only what is published."""
@@ -125,4 +125,4 @@ class Climber:
     def shown(self, by: str = "anna") -> list[float]:
         hidden = find_hidden(self.private, "riddle", "1.0")
         assert hidden is not None
-        return [entry.rate for entry in read_entries(hidden.place / SUBMISSIONS) if entry.shown and entry.by == by]
+        return [entry.rate for entry in submissions(hidden).submissions() if entry.shown and entry.by == by]

@@ -13,7 +13,7 @@ import pytest
 
 from harness.script.cases import load_cases
 from harness.script.load import load_script
-from harness.server.board import SUBMISSIONS, read_entries
+from harness.server.board import SUBMISSIONS, submissions
 from harness.server.submit import SubmissionLimits
 from harness.site.blind import commitment, find_hidden, private_folder, read_manifest
 from harness.site.sites import open_folder
@@ -322,7 +322,7 @@ def test_names_of_a_blind_test_belong_to_someone(
     # Neither was judged.
     hidden = find_hidden(blind.private, "riddle", "1.0")
     assert hidden is not None
-    assert len(read_entries(hidden.place / SUBMISSIONS)) == 1
+    assert len(submissions(hidden).submissions()) == 1
 
 
 @pytest.mark.parametrize(("keys", "text"), [

@@ -1,6 +1,5 @@
 """What a blind test does not give away: units inside one class, a later version, answers that are given many times."""
 
-import json
 import random
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.server.board import SUBMISSIONS
+from harness.server.database import Database
 from harness.site.blind import private_folder
 from harness.site.sites import open_folder
 from tests.serving.riddles import BlindSite, resealed
@@ -185,5 +185,5 @@ def test_a_blind_test_takes_one_answer_per_case(blind: BlindSite, monkeypatch: p
         assert "riddle: a blind test takes one answer per case" in done.err
         assert not (blind.shop.folder / "twice.jsonl").exists()
         assert server.put(place, resealed([lines[0] | {"repeat": 1}, *lines[1:]]), blind.anna).status_code == 201
-    (entry,) = (blind.private / "riddle@1.0" / SUBMISSIONS).read_text().splitlines()
-    assert json.loads(entry)["name"] == "good"
+    (entry,) = Database(blind.private / "riddle@1.0" / SUBMISSIONS).submissions()
+    assert entry.name == "good"

@@ -232,7 +232,7 @@ class BlindWeights:
     """A blind test with weights, its site, and people who each hand in one run."""
 
     def __init__(self, shop: Workshop, folder: Path) -> None:
-        self.shop, self.root, self.tokens = shop, folder / "board", folder / "tokens.json"
+        self.shop, self.root, self.tokens = shop, folder / "board", folder / "tokens.db"
         self.private = folder / "board.private"
         self.test = weighted_test(folder / "blind" / "w", WEIGHTS)
         # Some wrong claims, so that there is something to hide.

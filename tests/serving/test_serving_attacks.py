@@ -16,9 +16,8 @@ import requests
 import harness.server
 from harness.errors import UsageError
 from harness.server.connections import ConnectionLimits, address_key, parse_proxies
-from harness.server.quotas import LEDGER
+from harness.server.database import Database
 from harness.server.submit import SubmissionLimits
-from harness.server.tokens import add_token, set_quota
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
 from harness.site.sites import open_folder
@@ -32,10 +31,10 @@ class Target:
     """A site with two tests and two people."""
 
     def __init__(self, folder: Path) -> None:
-        self.root, self.tokens = folder / "site", folder / "tokens.json"
+        self.root, self.tokens = folder / "site", folder / "tokens.db"
         tests = [toy_script(folder / name, name=name) for name in ("toy", "other")]
         publish(self.root, [read_test_candidate(test) for test in tests])
-        self.anna, self.ben = add_token(self.tokens, "anna"), add_token(self.tokens, "ben")
+        self.anna, self.ben = Database(self.tokens).add_token("anna"), Database(self.tokens).add_token("ben")
 
     def owners(self) -> dict[str, str]:
         site = open_folder(self.root)
@@ -287,14 +286,14 @@ def test_a_quota_is_by_name_and_day_and_survives_a_restart(target: Target) -> No
 
     with serve_here(target.root, tokens=target.tokens, limits=limits) as server:
         assert [put(server, n, target.anna).status_code for n in range(2)] == [201, 201]
-        assert LEDGER not in server.get("/").text
-        assert server.get(f"/{LEDGER}").status_code == 404
+        assert not list(target.root.rglob(f"{target.tokens.name}*"))
+        assert server.get(f"/{target.tokens.name}").status_code == 404
     with serve_here(target.root, tokens=target.tokens, limits=limits) as server:
         refused = put(server, 2, target.anna)
         assert refused.status_code == 429
         assert "2 submissions a day are allowed for anna" in refused.text
         assert 0 < int(refused.headers["Retry-After"]) <= 86_400
         assert put(server, 3, target.ben).status_code == 201
-        set_quota(target.tokens, "anna", 3)
+        Database(target.tokens).set_quota("anna", 3)
         assert put(server, 2, target.anna).status_code == 201
         assert put(server, 4, target.anna).status_code == 429

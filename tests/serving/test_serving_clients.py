@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.server.tokens import add_token
+from harness.server.database import Database
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import SiteSettings, publish
 from tests.serving.served import hate_serve, nginx, serve_here, toy_script, toy_transcript
@@ -96,9 +96,9 @@ def test_the_address_of_a_page_names_the_transcript(shop: Workshop, tmp_path: Pa
 
 def test_others_find_what_is_submitted(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_site(tmp_path)
-    token = add_token(tmp_path / "tokens.json", "anna")
+    token = Database(tmp_path / "tokens.db").add_token("anna")
     shop.interface('NAME = "anna-1"\ndef answer(case, params):\n    return case.input[0] + "0"\n')
-    with serve_here(root, tokens=tmp_path / "tokens.json") as server:
+    with serve_here(root, tokens=tmp_path / "tokens.db") as server:
         monkeypatch.setenv("HATE_SITES", server.url)
         assert shop.call("run", "far", "-o", "mine.jsonl").status == 0
         data = (shop.folder / "mine.jsonl").read_bytes()

@@ -19,8 +19,8 @@ import requests
 
 from harness.errors import UsageError
 from harness.server.app import ServeOptions, make_server
+from harness.server.database import Database
 from harness.server.submit import SubmissionLimits
-from harness.server.tokens import add_token, remove_token
 from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import SiteSettings, publish
@@ -45,10 +45,10 @@ class TokenSite:
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.root = folder / "site"
-        self.tokens = folder / "tokens.json"
+        self.tokens = folder / "tokens.db"
         self.env = env
         publish(self.root, [read_test_candidate(toy_script(folder / "toy"))])
-        self.anna = add_token(self.tokens, "anna")
+        self.anna = Database(self.tokens).add_token("anna")
 
     def transcripts(self) -> dict[str, TranscriptEntry]:
         """All transcripts, each file checked."""
@@ -106,7 +106,7 @@ def test_resubmitting_is_allowed_and_replacing_is_refused(token_site: TokenSite,
     assert server.put(PLACE, first, token_site.anna).status_code == 201
     again = server.put(PLACE, first, token_site.anna)
     assert (again.status_code, again.json()["result"]) == (200, "already there")
-    for token in (token_site.anna, add_token(token_site.tokens, "ben")):
+    for token in (token_site.anna, Database(token_site.tokens).add_token("ben")):
         refused = server.put(PLACE, other, token)
         assert refused.status_code == 409
         assert "already has another transcript with the name 'mine'" in refused.text
@@ -116,7 +116,7 @@ def test_resubmitting_is_allowed_and_replacing_is_refused(token_site: TokenSite,
 def test_a_name_belongs_to_its_first_submitter(token_site: TokenSite, server: Served) -> None:
     data = toy_transcript(token_site.root)
     assert server.put(PLACE, data, token_site.anna).status_code == 201
-    assert server.put(PLACE, data, add_token(token_site.tokens, "ben")).status_code == 409
+    assert server.put(PLACE, data, Database(token_site.tokens).add_token("ben")).status_code == 409
     assert token_site.transcripts()["mine"].by == "anna"
 
 
@@ -129,7 +129,7 @@ def test_a_token_is_required(token_site: TokenSite, server: Served) -> None:
     basic = {"Authorization": f"Basic {token_site.anna}"}
     assert requests.put(server.url + PLACE, data=data, headers=basic, timeout=60).status_code == 401
     assert server.put(PLACE, data, token_site.anna).status_code == 201
-    remove_token(token_site.tokens, "anna")
+    Database(token_site.tokens).remove_token("anna")
     assert server.put("/transcripts/toy@1.0/more", data, token_site.anna).status_code == 401
     assert list(token_site.transcripts()) == ["mine"]
 
@@ -272,7 +272,7 @@ def test_submissions_per_hour_are_limited(token_site: TokenSite) -> None:
         answers = [server.put(f"/transcripts/toy@1.0/m{n}", data, token_site.anna) for n in range(3)]
         assert [answer.status_code for answer in answers] == [201, 201, 429]
         assert 0 < int(answers[2].headers["Retry-After"]) <= 1800
-        ben = add_token(token_site.tokens, "ben")
+        ben = Database(token_site.tokens).add_token("ben")
         other = toy_transcript(token_site.root, wrong=[1])
         assert server.put("/transcripts/toy@1.0/b", other, ben).status_code == 201
 

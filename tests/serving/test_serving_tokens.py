@@ -5,59 +5,63 @@ from pathlib import Path
 
 import pytest
 
+from harness.server.database import Database
 from harness.server.submit import MOST_KEYS, RateLimiter
-from harness.server.tokens import TokenStore, add_token, read_tokens, remove_token
 from tests.workshop import Workshop
 
 
+def owner(path: Path, token: str) -> str | None:
+    found = Database(path).find_token(token)
+    return None if found is None else found.name
+
+
 def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
-    done = shop.call("token", "add", "anna", "--tokens", "tokens.json")
+    done = shop.call("token", "add", "anna", "--tokens", "tokens.db")
     token = done.out.strip()
     assert (done.status, done.out.count("\n")) == (0, 1)
     assert "once" in done.err
-    path = shop.folder / "tokens.json"
+    path = shop.folder / "tokens.db"
     name, _, secret = token.partition(":")
     assert name == "anna"
     assert len(secret) >= 43
-    assert secret not in path.read_text()
+    assert secret.encode() not in path.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert TokenStore(path).owner(token) == "anna"
-    again = shop.call("token", "add", "anna", "--tokens", "tokens.json")
+    assert owner(path, token) == "anna"
+    again = shop.call("token", "add", "anna", "--tokens", "tokens.db")
     assert (again.status, again.out) == (2, "")
     assert "hate token remove anna" in again.err
-    listed = shop.call("token", "list", "--tokens", "tokens.json", "--format", "json").json
+    listed = shop.call("token", "list", "--tokens", "tokens.db", "--format", "json").json
     assert [one["name"] for one in listed["tokens"]] == ["anna"]
 
 
 def test_a_revoked_token_is_invalid(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.json"
-    anna, ben = add_token(path, "anna"), add_token(path, "ben")
-    keeper = TokenStore(path)
-    assert [keeper.owner(token) for token in (anna, ben)] == ["anna", "ben"]
-    remove_token(path, "anna")
-    assert [keeper.owner(token) for token in (anna, ben)] == [None, "ben"]
+    path = tmp_path / "tokens.db"
+    anna, ben = Database(path).add_token("anna"), Database(path).add_token("ben")
+    assert [owner(path, token) for token in (anna, ben)] == ["anna", "ben"]
+    Database(path).remove_token("anna")
+    assert [owner(path, token) for token in (anna, ben)] == [None, "ben"]
     path.unlink()
-    assert keeper.owner(ben) is None
+    assert owner(path, ben) is None
 
 
 def test_a_new_token_for_the_same_name_differs(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.json"
-    first = add_token(path, "anna")
-    old = read_tokens(path)[0]
-    remove_token(path, "anna")
-    second = add_token(path, "anna")
+    path = tmp_path / "tokens.db"
+    first = Database(path).add_token("anna")
+    old = Database(path).tokens()[0]
+    Database(path).remove_token("anna")
+    second = Database(path).add_token("anna")
     assert first != second
-    assert old.salt != read_tokens(path)[0].salt
-    assert TokenStore(path).owner(first) is None
+    assert old.salt != Database(path).tokens()[0].salt
+    assert owner(path, first) is None
 
 
 @pytest.mark.parametrize(
     "token", ["", ":", "anna", "anna:", "anna:x", "nobody:x", ":x", "anna:" + "x" * 10_000, "ä:ö", "\0"]
 )
 def test_nonsense_is_not_a_token(tmp_path: Path, token: str) -> None:
-    path = tmp_path / "tokens.json"
-    add_token(path, "anna")
-    assert TokenStore(path).owner(token) is None
+    path = tmp_path / "tokens.db"
+    Database(path).add_token("anna")
+    assert owner(path, token) is None
 
 
 @pytest.mark.parametrize(
@@ -66,13 +70,13 @@ def test_nonsense_is_not_a_token(tmp_path: Path, token: str) -> None:
         (["add", "a b"], "not a valid name"),
         (["add", "x" * 65], "not a valid name"),
         (["remove", "nobody"], "nobody has no token; known: none"),
-        (["list", "--tokens", "broken.json"], "not a file of tokens"),
-        (["add", "x", "--tokens", "broken.json"], "not a file of tokens"),
+        (["list", "--tokens", "broken.db"], "not a file of tokens"),
+        (["add", "x", "--tokens", "broken.db"], "not a file of tokens"),
     ],
 )
 def test_mistakes_are_one_line(shop: Workshop, words: list[str], text: str) -> None:
-    shop.write("broken.json", '{"tokens": 5}')
-    done = shop.call("token", *words, *([] if "--tokens" in words else ["--tokens", "tokens.json"]))
+    shop.write("broken.db", '{"tokens": 5}')
+    done = shop.call("token", *words, *([] if "--tokens" in words else ["--tokens", "tokens.db"]))
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert text in done.err
 

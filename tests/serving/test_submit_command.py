@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.server.quotas import LEDGER, QuotaLedger
+from harness.server.database import Database
 from harness.server.submit import SubmissionLimits
-from harness.server.tokens import add_token, read_tokens
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
 from harness.site.sites import open_folder
@@ -28,10 +28,10 @@ class Desk:
     """A site with a toy test, a submitter's working folder with a run of it, and a token."""
 
     def __init__(self, shop: Workshop, folder: Path) -> None:
-        self.shop, self.root, self.tokens = shop, folder / "site", folder / "tokens.json"
+        self.shop, self.root, self.tokens = shop, folder / "site", folder / "tokens.db"
         self.test = toy_script(folder / "toy")
         publish(self.root, [read_test_candidate(self.test)])
-        self.anna = add_token(self.tokens, "anna")
+        self.anna = Database(self.tokens).add_token("anna")
         shop.interface(ECHO)
         self.run("mine.jsonl")
 
@@ -47,7 +47,7 @@ class Desk:
 
     def sent(self, name: str = "anna") -> int:
         """How many submissions have reached the server."""
-        return QuotaLedger(self.root / LEDGER).used(name)
+        return Database(self.tokens).used(str(self.root.resolve()), name, datetime.now(UTC))
 
     def forge(self, name: str) -> None:
         """Every outcome of `mine.jsonl` a success, with correct counts and digest."""
@@ -144,7 +144,7 @@ def test_what_the_server_would_refuse_is_not_sent(desk: Desk, server: Served) ->
 
 def test_a_name_that_is_taken_is_noticed_here(desk: Desk, server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     assert desk.shop.call("submit", "mine.jsonl", "--to", server.url).status == 0
-    monkeypatch.setenv("HATE_TOKEN", add_token(desk.tokens, "ben"))
+    monkeypatch.setenv("HATE_TOKEN", Database(desk.tokens).add_token("ben"))
     copy = desk.shop.call("submit", "mine.jsonl", "--name", "bens", "--to", server.url)
     assert (copy.status, "anna has published the same records as 'mine'" in copy.err) == (2, True)
     desk.shop.interface(ECHO.replace("% 2", "% 3"))
@@ -274,6 +274,6 @@ def test_quotas_are_by_name(desk: Desk) -> None:
     listed = shop.call("token", "list", "--format", "json", *tokens).json["tokens"]
     assert {one["name"]: one["per_day"] for one in listed} == {"anna": 7, "cleo": 3}
     assert shop.call("token", "revoke", "cleo", *tokens).status == 0
-    assert [token.name for token in read_tokens(desk.tokens)] == ["anna"]
+    assert [token.name for token in Database(desk.tokens).tokens()] == ["anna"]
     missing = shop.call("token", "quota", "cleo", "7", *tokens)
     assert (missing.status, "cleo has no token; known: anna" in missing.err) == (2, True)
