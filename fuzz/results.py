@@ -197,11 +197,12 @@ def _sites(scratch: Path, made: Mapping[str, bytes]) -> Iterator[Sample]:
             else mutations.BINARY
         )
         yield Sample(f"site {name}", files | {"mine.jsonl": made["label"]}, target, damage, commands, sites="site")
-    anna = {"name": "anna", "salt": "00", "sha256": "0" * 64, "created": "2026-01-01T00:00:00Z", "per_day": 0}
-    tokens = json.dumps({"tokens": [anna]}).encode()
-    yield Sample(
-        "tokens", files | {"tokens.json": tokens}, "tokens.json", mutations.DOCUMENT, ("token list --tokens @",)
-    )
+    with folder(scratch / "made-tokens", {}):
+        for name in ("anna", "ben"):
+            hate("token", "add", name, "--tokens", "tokens.db")
+        tokens = Path("tokens.db").read_bytes()
+    changes = ("token list --tokens @", "token quota anna 3 --tokens @", "token remove ben --tokens @")
+    yield Sample("tokens", files | {"tokens.db": tokens}, "tokens.db", mutations.BINARY, changes)
     handed_in = ("publish @ --to site --dry-run", "check @", "publish @ --to site --dry-run --name other")
     yield Sample(
         "handed in", files | {"mine.jsonl": made["label"]}, "mine.jsonl", mutations.TRANSCRIPT, handed_in, sites="site"

@@ -17,7 +17,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from harness.errors import DataError, HateError, OutputError, UsageError
 from harness.transcript.format import now
@@ -50,6 +52,9 @@ _REMEDIES = {
     sqlite3.SQLITE_PERM: "the server must be able to write the file and its folder",
     sqlite3.SQLITE_IOERR: "look after the disk, then try again",
 }
+
+
+Row = TypeVar("Row")
 
 
 class Token(NamedTuple):
@@ -92,15 +97,13 @@ class Database:
 
     def check(self) -> None:
         """A HateError if the file is not what it should be."""
-        problems = self._read("PRAGMA quick_check")
-        if problems and problems[0][0] != "ok":
-            raise self._not_ours(str(problems[0][0]).splitlines()[0])
+        problems = self._read(tuple[str], "PRAGMA quick_check")
+        if problems and problems[0] != ("ok",):
+            raise self._not_ours(problems[0][0])
 
     def tokens(self) -> list[Token]:
         """All tokens, the oldest first."""
-        return [
-            Token(*row) for row in self._read("SELECT name, salt, sha256, created, per_day FROM tokens ORDER BY rowid")
-        ]
+        return self._read(Token, "SELECT name, salt, sha256, created, per_day FROM tokens ORDER BY rowid")
 
     def add_token(self, name: str, *, per_day: int = 0) -> str:
         """Make a token for a name that has none; this is the only time that it is known."""
@@ -129,10 +132,10 @@ class Database:
     def find_token(self, text: str) -> Token | None:
         """What is known about a token; None if it is not valid."""
         name, _, secret = text[:_LONGEST_TOKEN].partition(":")
-        found = self._read("SELECT name, salt, sha256, created, per_day FROM tokens WHERE name = ?", (name,))
+        found = self._read(Token, "SELECT name, salt, sha256, created, per_day FROM tokens WHERE name = ?", (name,))
         # Hashed even if the name is unknown, so that timing does not reveal which names exist.
-        known = Token(*found[0]) if found else Token(name, "", "", "", 0)
-        return known if hmac.compare_digest(_hashed(secret, known.salt), known.sha256) else None
+        known = found[0] if found else Token(name, "", "", "", 0)
+        return known if hmac.compare_digest(_hashed(secret, known.salt).encode(), known.sha256.encode()) else None
 
     def take(self, site: str, name: str, most: int, at: datetime) -> float:
         """Use one of the `most` of a name's day: 0 if there was one left, otherwise the seconds until the next day."""
@@ -147,18 +150,21 @@ class Database:
 
     def used(self, site: str, name: str, at: datetime) -> int:
         """How much of its day a name has used."""
-        found = self._read("SELECT used FROM uses WHERE site = ? AND name = ? AND day = ?", (site, name, _day(at)))
-        return int(found[0][0]) if found else 0
+        found = self._read(
+            tuple[int], "SELECT used FROM uses WHERE site = ? AND name = ? AND day = ?", (site, name, _day(at))
+        )
+        return found[0][0] if found else 0
 
     def submissions(self) -> list[BoardEntry]:
         """All submissions to a blind test, the oldest first."""
-        return [BoardEntry(*row[1:]) for row in self._read("SELECT * FROM submissions ORDER BY number")]
+        columns = "owner, name, answers, shown, successes, tests, measure, value"
+        return self._read(BoardEntry, f"SELECT {columns} FROM submissions ORDER BY number")  # noqa: S608 (our own words)
 
     def add_submission(self, entry: BoardEntry) -> None:
         """Remember a submission."""
         self._write("INSERT INTO submissions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _read(self, row: type[Row], query: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows of a query; none if there is no file yet, or nothing in it."""
         try:
             if not self.path.stat().st_size:
@@ -167,8 +173,11 @@ class Database:
             return []
         except OSError as error:
             raise OutputError(f"{self.path}: {error.strerror}; name another file") from None
-        with self._transaction("DEFERRED") as connection:
-            return connection.execute(query, values).fetchall()
+        try:
+            with self._transaction("DEFERRED") as connection:
+                return msgspec.convert(connection.execute(query, values).fetchall(), list[row])  # type: ignore[valid-type]
+        except msgspec.ValidationError as error:
+            raise self._not_ours(error) from None
 
     def _write(self, change: str, values: Sequence[Any]) -> int:
         """Make one change; how many rows it was."""
@@ -193,10 +202,12 @@ class Database:
                 connection.execute("COMMIT")
         except OSError as error:
             raise OutputError(f"{self.path}: {error.strerror}; name a file in a folder that you can write") from None
+        except UnicodeDecodeError:  # in SQLite's own message
+            raise self._not_ours("malformed database schema") from None
         except sqlite3.Error as error:
             remedy = _REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
             raise (
-                self._not_ours(str(error)) if remedy is None else OutputError(f"{self.path}: {error}; {remedy}")
+                self._not_ours(error) if remedy is None else OutputError(f"{self.path}: {error}; {remedy}")
             ) from None
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -217,9 +228,10 @@ class Database:
         for change in (*_TABLES, f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}"):
             connection.execute(change)
 
-    def _not_ours(self, why: str) -> HateError:
+    def _not_ours(self, why: object) -> HateError:
+        # A damaged table may be named with whatever is in it.
         return DataError(
-            f"{self.path}: not a file of {self.content}, or a damaged one: {why}; "
+            f"{self.path}: not a file of {self.content}, or a damaged one: {' '.join(str(why).split())[:200]}; "
             "put a copy of it back, or move it away to begin with an empty one"
         )
 

@@ -1,6 +1,7 @@
 """What a server remembers survives a kill, is right with several writers, and says what is wrong with its file."""
 
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import DataError, OutputError
+from harness.errors import DataError, HateError, OutputError
 from harness.server.database import APPLICATION, VERSION, BoardEntry, Database
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
@@ -168,6 +169,39 @@ def test_a_file_that_cannot_be_used_is_one_line(shop: Workshop, damage: str) -> 
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert text in done.err
     assert path.read_bytes() == before
+
+
+def test_whatever_is_damaged_is_an_answer_or_one_line(tmp_path: Path) -> None:
+    database, rng = Database(tmp_path / "state.db"), random.Random(20)
+    for name in ("anna", "ben"):
+        database.add_token(name)
+    database.take("site", "anna", 5, DAY)
+    whole = database.path.read_bytes()
+    places = [place for place, byte in enumerate(whole) if byte]
+    steps: list[Callable[[], object]] = [
+        database.tokens,
+        database.check,
+        database.submissions,
+        lambda: database.find_token("anna:x"),
+        lambda: database.take("site", "anna", 5, DAY),
+        lambda: database.used("site", "anna", DAY),
+        lambda: database.set_quota("anna", 3),
+    ]
+    refused = 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 2, 5))):
+            data[rng.choice(places)] = rng.choice((0, 255, rng.randrange(256)))
+        for path in tmp_path.iterdir():
+            path.unlink()
+        database.path.write_bytes(data)
+        for step in steps:
+            try:
+                step()
+            except HateError as error:
+                refused += 1
+                assert "\n" not in str(error)
+    assert refused
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
