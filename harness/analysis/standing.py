@@ -13,6 +13,7 @@ from harness.options import DesignOptions
 from harness.stats.rates import Interval
 from harness.transcript.columns import read_columns
 from harness.transcript.format import PLAIN_WEIGHTS, Header
+from harness.transcript.read import open_transcript
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,9 @@ def design_weights(header: Header, columns: Collection[str]) -> str | None:
 
 def read_ranked(path: Path, name: str) -> Run:
     """A run with what a ranking needs of it; for a rate that is less than all."""
-    columns = read_columns(path, name=name, lean=True)
-    if columns.header.weighs_cases or columns.header.test.main_measure != "rate":
-        columns = read_columns(path, name=name)
-    return Run(columns, name, name)
+    with open_transcript(path, name=name) as reader:
+        by_rate = reader.header.test.main_measure == "rate" and not reader.header.weighs_cases
+    return Run(read_columns(path, name=name, lean=by_rate), name, name)
 
 
 def run_standing(run: Run) -> RunStanding:

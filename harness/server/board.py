@@ -145,7 +145,9 @@ class Board:
         write_summary(summary, answers.header, counts)
         ref = Ref(file_sha256(summary), summary.stat().st_size)
         standing = standing_of(judged)
-        candidate = TranscriptCandidate(given.name, summary, ref, answers.header, counts, given.by, standing=standing)
+        candidate = TranscriptCandidate(
+            given.name, summary, ref, answers.header, counts, given.by, standing=standing, judged=True
+        )
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
         digest = _answers_sha256(answers)

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.errors import DataError, HateError, UsageError
-from harness.server.inspection import check_original, check_size, inspect_transcript
+from harness.server.inspection import check_size, inspect_transcript, judge_submission
 from harness.server.state import SiteState, find_test
 from harness.site.blind import read_answers
-from harness.site.candidates import TranscriptCandidate, check_name
+from harness.site.candidates import check_name
 from harness.site.changes import NameTaken, SiteDraft, name_owner, plan_change
 from harness.site.config import SiteConfig, site_config
-from harness.site.judging import cases_here, judge_candidates
+from harness.site.judging import cases_here
 from harness.site.local_runs import transcript_stem
 from harness.site.published import SiteTest
 from harness.site.sites import open_site
@@ -82,9 +82,7 @@ class Handing:
             path, name=name or transcript_stem(path.name), by=self.submitter, largest=LARGEST
         )
         catalogue = self.state.catalogue
-        (judged,) = judge_candidates(catalogue, [candidate])
-        if isinstance(judged, TranscriptCandidate):
-            check_original(self.state, judged)
+        judged = judge_submission(self.state, candidate)
         change = plan_change(SiteDraft(catalogue.store), catalogue.top, [judged], now())
         return CheckedTranscript(path, f"{run.name}@{run.version}", candidate.name, tuple(change.notes))
 

@@ -1,4 +1,4 @@
-"""Checks of submitted transcripts before they are read as a whole; `publish` then judges their records again."""
+"""Checks of submitted transcripts: first their size, then what their first and last lines say, then their records."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,10 +9,12 @@ from msgspec import UNSET
 
 from harness.errors import DataError, TranscriptError
 from harness.files.gunzip import BadGzip, gunzip_if_packed
-from harness.model import Counts
+from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
 from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
 from harness.site.changes import NameTaken
+from harness.site.judging import judge
+from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
 BLOCK = 1 << 20
@@ -34,8 +36,8 @@ def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> Trans
     return candidate
 
 
-def check_size(path: Path, largest: int) -> None:
-    """Refuse decompression bombs, endless lines, and more lines than the header promises records."""
+def check_size(path: Path, largest: int) -> Header:
+    """Refuse decompression bombs, endless lines, and more lines than the header promises records; the header."""
     with open_transcript(path) as reader:
         header = reader.header
     repeat = header.repeat if isinstance(header.repeat, int) else 1
@@ -47,6 +49,7 @@ def check_size(path: Path, largest: int) -> None:
                 size.add(block)
         except BadGzip as error:
             raise TranscriptError(f"{path}: {error}") from None
+    return header
 
 
 @dataclass
@@ -75,20 +78,35 @@ class _UnpackedSize:
             raise DataError(f"{self.name}: a line of more than {LONGEST_LINE:,} bytes")
 
 
-def check_original(state: SiteState, candidate: TranscriptCandidate) -> None:
-    """A NameTaken error if someone else has submitted the same records: a file is published under its owner's name."""
+def judge_submission(state: SiteState, candidate: TranscriptCandidate) -> TranscriptCandidate:
+    """A submission that was judged again; its records are read once.
+
+    A NameTaken error if someone else has submitted the same: a file is published under its owner's name. A
+    TranscriptError if the records have more columns than a reader should make room for.
+    """
     test = find_test(state, f"{candidate.header.test.name}@{candidate.header.test.version}")
-    if test is None:
-        return
-    own = None
-    for entry in state.catalogue.transcripts(test.index):
-        counts = Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER)
-        if entry.version != test.version.version or entry.by == candidate.by or counts != candidate.counts:
-            continue
-        own = own or records_sha256(candidate.path)
-        if records_sha256(state.catalogue.store.file(entry.file)) == own:
+    rivals = [
+        entry
+        for entry in (() if test is None else state.catalogue.transcripts(test.index))
+        if entry.version == candidate.header.test.version and entry.by != candidate.by
+        if Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER) == candidate.counts
+    ]
+    columns: set[str] = set()
+    own = hashlib.sha256()
+
+    def watch(block: list[Trial]) -> None:
+        columns.update(*(trial.columns for trial in block if trial.columns is not UNSET))
+        if len(columns) > MOST_COLUMNS:
+            raise TranscriptError(f"{candidate.path}: more than {MOST_COLUMNS} columns")
+        if rivals:
+            own.update(_encoder.encode_lines(block))
+
+    judged = judge(state.catalogue, candidate, watch=watch)
+    for entry in rivals:
+        if records_sha256(state.catalogue.store.file(entry.file)) == own.hexdigest():
             whose = entry.by or "the owner of this site"
             raise NameTaken(f"{candidate.path}: {whose} has published the same records as '{entry.name}'")
+    return judged
 
 
 def records_sha256(path: Path) -> str:
@@ -98,13 +116,3 @@ def records_sha256(path: Path) -> str:
         for block in reader.blocks():
             digest.update(_encoder.encode_lines(block))
     return digest.hexdigest()
-
-
-def check_columns(path: Path) -> None:
-    """A TranscriptError if the records have more columns than a reader should make room for."""
-    columns: set[str] = set()
-    with open_transcript(path) as reader:
-        for block in reader.blocks():
-            columns.update(*(trial.columns for trial in block if trial.columns is not UNSET))
-            if len(columns) > MOST_COLUMNS:
-                raise TranscriptError(f"{path}: more than {MOST_COLUMNS} columns")

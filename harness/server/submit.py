@@ -25,7 +25,7 @@ from harness.report.text import safe
 from harness.server.board import BlindSubmission, Board
 from harness.server.connections import address_key
 from harness.server.database import Database, Token
-from harness.server.inspection import check_columns, check_original, check_size, inspect_transcript
+from harness.server.inspection import check_size, inspect_transcript, judge_submission
 from harness.server.state import ServedSite, find_test
 from harness.site.blind import private_folder
 from harness.site.candidates import TranscriptCandidate, check_name
@@ -35,7 +35,6 @@ from harness.site.publish import publish
 from harness.site.published import SiteTest
 from harness.site.signing import Signer
 from harness.transcript.format import Header
-from harness.transcript.read import open_transcript
 
 _log = logging.getLogger("hate")
 # For unfinished work; servers do not serve names that begin with a dot.
@@ -170,9 +169,8 @@ class Submissions:
             candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
             self._check_test(candidate, test)
             self._check_isolation(path, candidate.header)
-            check_columns(path)
-            check_original(self._site.state(), candidate)
-            change = publish(self.root, [candidate], signer=self.signer)
+            judged = judge_submission(self._site.state(), candidate)
+            change = publish(self.root, [judged], signer=self.signer)
         except OutputError as error:
             raise _not_stored(error) from error
         except HateError as error:
@@ -188,10 +186,9 @@ class Submissions:
 
     def _judge(self, test: SiteTest, given: BlindSubmission) -> Response:
         """Judge the answers of a blind run; the reply never says more than the board."""
-        check_size(given.path, self.limits.largest)
+        header = check_size(given.path, self.limits.largest)
         check_name(given.name, given.path)
-        with open_transcript(given.path) as reader:
-            self._check_isolation(given.path, reader.header)
+        self._check_isolation(given.path, header)
 
         def charge() -> None:
             name = f"{given.by} {test.full_name}"

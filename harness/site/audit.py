@@ -4,7 +4,7 @@ A file that says TP is no proof of it. `hate check`, `hate publish` and `hate se
 one. It finds whatever the harness would not have written; whether an answer was really given it cannot know.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -51,7 +51,11 @@ class Audit:
             raise TranscriptError("\n  ".join([*self.mistakes.shown, *([f"and {more:,} more"] if more else [])]))
 
 
-def audit(path: Path, cases: CaseSet | None, *, name: str = "") -> Audit:
+# Sees the records of a transcript while it is judged, so that nobody has to read it once more.
+Watch = Callable[[list[Trial]], None]
+
+
+def audit(path: Path, cases: CaseSet | None, *, name: str = "", watch: Watch | None = None) -> Audit:
     """Judge every record again; `name` is what messages call the file.
 
     `cases` is the test, all of it or the part that the header names; None if it is not here. Then a record is held
@@ -63,6 +67,8 @@ def audit(path: Path, cases: CaseSet | None, *, name: str = "") -> Audit:
         tally = dict.fromkeys((*Outcome, "ER"), 0)
         line = 1
         for block in reader.blocks():
+            if watch is not None:
+                watch(block)
             for trial in block:
                 line += 1
                 tally[trial.outcome] += 1

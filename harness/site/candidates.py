@@ -32,7 +32,7 @@ from harness.site.layout import (
 from harness.site.local_runs import transcript_stem
 from harness.site.standing import Standing
 from harness.transcript.format import Header
-from harness.transcript.read import summarise
+from harness.transcript.read import WITHHELD, glance
 
 # Files beside a script that it need not name: the origin of the data, and its licence.
 DOCUMENT_PATTERNS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
@@ -81,6 +81,8 @@ class TranscriptCandidate:
     self_reported: str = ""
     # What it is ranked by, if that is known.
     standing: Standing | None = None
+    # Whether its records were read and held against its test; until then, its counts are its own word.
+    judged: bool = False
 
     @property
     def test_name(self) -> str:
@@ -182,12 +184,14 @@ def check_name(name: str, path: Path) -> None:
 
 
 def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> TranscriptCandidate:
-    """A transcript, with every record checked."""
+    """A transcript, from its first and last lines; its records are read once, when it is judged."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file or folder; publish a test's folder, its script, or transcripts")
     name = name or transcript_stem(path.name)
     check_name(name, path)
-    summary = summarise(path)
+    summary = glance(path)
+    if summary.header.is_blind:
+        raise TranscriptError(f"{path}: {WITHHELD}")
     if not summary.complete:
         raise TranscriptError(f"{path}: incomplete, it has no end line; finish the run with `hate run --resume`")
     ref = Ref(file_sha256(path), path.stat().st_size)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
-from harness.errors import HateError, UsageError
+from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.memory_cache import MemoryCache
 from harness.script.cases import CaseSet, cases_without_data, load_cases
 from harness.script.gallery import select_cases
 from harness.script.load import Script, load_script
 from harness.script.references import DOWNLOADED
-from harness.site.audit import Audit, audit
+from harness.site.audit import Audit, Watch, audit
 from harness.site.cache import CONTENT, FILES, cache_folder
 from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
 from harness.site.catalogue import Catalogue, find_version
@@ -66,15 +66,14 @@ def published_cases(test: SiteTest) -> CaseSet | None:
 
 
 def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, with every transcript judged again; a HateError says what contradicts its test.
-
-    A transcript whose test is neither published nor among the candidates is left as it is: it will be refused.
-    """
+    """The candidates, with every transcript judged; a HateError says what contradicts its test."""
     judged: list[Candidate] = []
     mistakes: list[HateError] = []
     for candidate in candidates:
         try:
-            judged.append(_judged(site, candidates, candidate))
+            if isinstance(candidate, TranscriptCandidate) and not candidate.judged:
+                candidate = judge(site, candidate, offered=candidates)
+            judged.append(candidate)
         except HateError as error:
             mistakes.append(error)
     if len(mistakes) == 1:
@@ -86,29 +85,33 @@ def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[C
     return judged
 
 
-def _judged(site: Catalogue, candidates: Sequence[Candidate], candidate: Candidate) -> Candidate:
-    # What is published of a blind run has no records; the server has judged them.
-    if not isinstance(candidate, TranscriptCandidate) or candidate.header.is_blind:
-        return candidate
+def judge(
+    site: Catalogue, candidate: TranscriptCandidate, *, offered: Sequence[Candidate] = (), watch: Watch | None = None
+) -> TranscriptCandidate:
+    """A transcript that was judged again, by the cases of its test if they are here; `watch` sees its records.
+
+    One whose test is neither published nor offered is left as it is.
+    """
     test = candidate.header.test
-    offered = next((one for one in candidates if isinstance(one, TestCandidate) and _is_same(one, test)), None)
-    cases = None if offered is None else offered.case_set
-    if cases is None:
-        published = _published_test(site, test)
-        if published is None:
-            return candidate
+    same = next((one for one in offered if isinstance(one, TestCandidate) and _is_same(one, test)), None)
+    cases = None if same is None else same.case_set
+    published = _published_test(site, test) if cases is None else None
+    if published is not None:
         cases = published_cases(published)
-    return with_audit(candidate, cases)
-
-
-def with_audit(candidate: TranscriptCandidate, cases: CaseSet | None) -> TranscriptCandidate:
-    """The transcript with the result of its audit; `cases` are those of its test, None if they are not here."""
-    result = audit(candidate.path, None if cases is None else part_of(cases, candidate.header.test))
+    result = audit(candidate.path, None if cases is None else part_of(cases, test), watch=watch)
+    if result.counts != candidate.counts:
+        raise TranscriptError(
+            f"{candidate.path}: its last line says {candidate.counts}, its records are {result.counts}"
+        )
+    if cases is None and published is None:
+        # It will be refused for that, whatever else is wrong with it.
+        return candidate
     result.raise_if_any()
     if cases is None:
         # Its strata and weights are its own word too, so the ranking holds them against the other runs.
-        return replace(candidate, self_reported=NO_DATA)
-    return replace(candidate, self_reported=result.self_reported, standing=standing_of(candidate.path))
+        return replace(candidate, judged=True, self_reported=NO_DATA)
+    standing = standing_of(candidate.path)
+    return replace(candidate, judged=True, self_reported=result.self_reported, standing=standing)
 
 
 def _is_same(candidate: TestCandidate, test: TestInfo) -> bool:
