@@ -228,6 +228,20 @@ class Counts(Struct, frozen=True):
         return Counts(**outcomes, ER=sum(map(bool, map(attrgetter("error"), kept))))
 
 
+class Standing(Struct, frozen=True):
+    """The value of a run by the measure, the design and the weights of its test, as the index of a site has it."""
+
+    measure: Annotated[str, Meta(max_length=1000)]
+    value: float
+    # The same as a number such that more is better, whatever the measure is.
+    merit: float
+
+    @staticmethod
+    def by_rate(rate: float) -> "Standing":
+        """The standing by the share of successes, for what does not say another."""
+        return Standing("rate", rate, rate)
+
+
 # The columns of the two identities of a comparison, as imported lists of scores and of trials have them.
 IDENTITIES = ("claimed", "real")
 TRIAL_SIDES = ("model", "segment")

@@ -1,14 +1,14 @@
 """Where a run stands among the runs of its test: by which measure, and its value by the design and the weights."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.align import Run
 from harness.analysis.compare import CompareRequest, compare_runs
-from harness.analysis.sampling import Sampling
-from harness.errors import TranscriptError
-from harness.measures import Measure
+from harness.errors import HateError, TranscriptError
+from harness.model import Standing
 from harness.options import DesignOptions
 from harness.stats.rates import Interval
 from harness.transcript.columns import read_columns
@@ -18,19 +18,15 @@ from harness.transcript.read import open_transcript
 
 @dataclass(frozen=True)
 class RunStanding:
-    """A run by itself; `method` is that of its interval by the design, None if its cases are independent."""
+    """Where a run stands by itself, without the sample that it was computed from."""
 
-    measure: Measure
-    value: float
+    standing: Standing
     interval: Interval
     confidence: float
+    # Of the interval: its method and target by the design, with the name of the strata; None of independent cases.
     method: str | None
-    sampling: Sampling
-
-    @property
-    def merit(self) -> float:
-        """The value as a number such that more is better, whatever the measure is."""
-        return float(self.measure.merit(self.value))
+    target: str | None
+    stratum: str | None
 
 
 def ranking_request(header: Header, columns: Collection[str]) -> CompareRequest:
@@ -60,12 +56,22 @@ def run_standing(run: Run) -> RunStanding:
     (own,) = comparison.runs
     if own.value is None:
         raise TranscriptError(f"{run.source}: these records have no {comparison.measure.name}")
+    measure, sampling = comparison.measure, comparison.sampling
     interval = own.interval if own.estimate is None else own.estimate.interval
     return RunStanding(
-        measure=comparison.measure,
-        value=own.value,
-        interval=interval or Interval(*comparison.measure.bounds),
+        standing=Standing(measure.name, own.value, float(measure.merit(own.value))),
+        interval=interval or Interval(*measure.bounds),
         confidence=comparison.confidence,
         method=None if own.estimate is None else own.estimate.method,
-        sampling=comparison.sampling,
+        target=sampling.target if sampling.known else None,
+        stratum=sampling.stratum,
     )
+
+
+def standing_of(path: Path) -> Standing | None:
+    """What a judged run is ranked by; None if its sample gives no such number."""
+    try:
+        found = run_standing(read_ranked(path, path.name)).standing
+    except HateError:
+        return None
+    return found if math.isfinite(found.merit) else None

@@ -19,10 +19,10 @@ from filelock import FileLock
 
 from harness.analysis.align import Run
 from harness.analysis.compare import compare_runs
-from harness.analysis.standing import ranking_request
+from harness.analysis.standing import ranking_request, standing_of
 from harness.errors import DataError, HateError, TranscriptError
 from harness.files.digest import file_sha256
-from harness.model import Counts
+from harness.model import Counts, Standing
 from harness.server.database import BoardEntry, Database
 from harness.site.audit_header import decision_params
 from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
@@ -34,7 +34,6 @@ from harness.site.layout import Ref
 from harness.site.publish import publish
 from harness.site.published import SiteTest
 from harness.site.signing import Signer
-from harness.site.standing import by_rate, standing_of
 from harness.tasks.judge import judged_trial
 from harness.transcript.columns import read_columns
 from harness.transcript.format import End, Header
@@ -151,7 +150,7 @@ class Board:
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
         digest = _answers_sha256(answers)
-        ranked = standing or by_rate(counts.rate)
+        ranked = standing or Standing.by_rate(counts.rate)
         entry = BoardEntry(
             given.by, given.name, digest, ref.sha256, counts.successes, counts.tests, ranked.measure, ranked.value
         )

@@ -11,16 +11,15 @@ from harness.analysis.compare import compare_aligned
 from harness.analysis.matching import MOST_ANSWERS
 from harness.analysis.rate import RateRequest, rate_runs
 from harness.analysis.sampling import take_sample
-from harness.analysis.standing import ranking_request, read_ranked, run_standing
+from harness.analysis.standing import RunStanding, ranking_request, read_ranked, run_standing
 from harness.errors import DataError, HateError, TranscriptError
 from harness.report.blocks import Block
 from harness.report.numbers import method_words
 from harness.report.rate import measure_table
-from harness.report.sampling import INDEPENDENT, target_words
+from harness.report.sampling import INDEPENDENT, target_text
 from harness.server.board import shown_path
 from harness.server.state import SiteState, find_test, transcripts_of
 from harness.site.layout import BestEntry, TestEntry, TranscriptEntry
-from harness.site.standing import Standing
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
 from harness.transcript.format import Header
@@ -60,20 +59,6 @@ class Ranking:
     left_out: list[str]
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """Where a run stands, without the sample that it was computed from."""
-
-    measure: str
-    value: float
-    merit: float
-    low: float
-    high: float
-    target: str
-    method: str
-    confidence: float
-
-
 def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None:
     """All transcripts by the measure, the design and the weights of their test; None if none can be measured."""
     placed, left_out = _placed(state, entries)
@@ -82,10 +67,13 @@ def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None
     compared, unmatched = _compared(state, [entry for entry, _ in placed][:MOST_COMPARED])
     first = placed[0][1]
     return Ranking(
-        rows=[compared.get(entry.name) or RankingRow(entry, own.value, own.low, own.high) for entry, own in placed],
-        measure=first.measure,
-        target=first.target,
-        method=first.method,
+        rows=[
+            compared.get(entry.name) or RankingRow(entry, own.standing.value, own.interval.low, own.interval.high)
+            for entry, own in placed
+        ],
+        measure=first.standing.measure,
+        target=INDEPENDENT if first.target is None else f"for {target_text(first.target, first.stratum)}",
+        method="Wilson" if first.method is None else method_words(first.method),
         confidence=first.confidence,
         left_out=[*left_out, *unmatched],
     )
@@ -119,7 +107,7 @@ def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
     if not placed:
         return best
     first, own = placed[0]
-    return BestEntry(first.name, first.rate, Standing(own.measure, own.value, own.merit))
+    return BestEntry(first.name, first.rate, own.standing)
 
 
 def _is_plain(header: Header) -> bool:
@@ -129,12 +117,12 @@ def _is_plain(header: Header) -> bool:
 
 def _placed(
     state: SiteState, entries: Sequence[TranscriptEntry]
-) -> tuple[list[tuple[TranscriptEntry, _Standing]], list[str]]:
+) -> tuple[list[tuple[TranscriptEntry, RunStanding]], list[str]]:
     """Each with its standing, the best first, and the names of the others.
 
     A run of other cases is left out, so that it cannot spoil the ranking of the rest. The older of two equals is first.
     """
-    placed: list[tuple[TranscriptEntry, _Standing]] = []
+    placed: list[tuple[TranscriptEntry, RunStanding]] = []
     left_out: list[str] = []
     reference: Path | None = None
     for entry in trusted_first(entries):
@@ -145,12 +133,12 @@ def _placed(
             left_out.append(entry.name)
             continue
         reference = reference or path
-    placed.sort(key=lambda one: (-one[1].merit, one[0].published, one[0].name))
+    placed.sort(key=lambda one: (-one[1].standing.merit, one[0].published, one[0].name))
     return placed, left_out
 
 
 @lru_cache(maxsize=MOST_KNOWN)
-def _standing(path: Path, reference: Path) -> _Standing:
+def _standing(path: Path, reference: Path) -> RunStanding:
     """Of a file that is named by its content; a HateError unless it has the cases and weights of the reference."""
     run = first = _reference(reference)
     if path != reference:
@@ -158,17 +146,7 @@ def _standing(path: Path, reference: Path) -> _Standing:
         align([first, run])
         if run.columns.header.design.get("weights") != first.columns.header.design.get("weights"):
             raise TranscriptError(f"{path}: its cases have other weights")
-    found = run_standing(run)
-    return _Standing(
-        measure=found.measure.name,
-        value=found.value,
-        merit=found.merit,
-        low=found.interval.low,
-        high=found.interval.high,
-        target=target_words(found.sampling) if found.sampling.known else INDEPENDENT,
-        method="Wilson" if found.method is None else method_words(found.method),
-        confidence=found.confidence,
-    )
+    return run_standing(run)
 
 
 @lru_cache(maxsize=MOST_REFERENCES)

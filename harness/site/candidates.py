@@ -11,7 +11,7 @@ from harness.errors import HateError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
-from harness.model import Counts
+from harness.model import Counts, Standing
 from harness.script.cases import CaseSet, load_cases, training_cases
 from harness.script.library import find_script
 from harness.script.load import SUFFIX, Script, load_script
@@ -30,7 +30,6 @@ from harness.site.layout import (
     check_inside,
 )
 from harness.site.local_runs import transcript_stem
-from harness.site.standing import Standing
 from harness.transcript.format import Header
 from harness.transcript.read import WITHHELD, glance
 

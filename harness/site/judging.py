@@ -21,7 +21,6 @@ from harness.site.fetch import fetch_data
 from harness.site.judged import NOT_HERE, scripts_at_hand
 from harness.site.published import SiteTest, find_release
 from harness.site.sites import sites
-from harness.site.standing import standing_of
 from harness.transcript.format import Header, TestInfo
 from harness.transcript.read import open_transcript
 
@@ -110,6 +109,9 @@ def judge(
     if cases is None:
         # Its strata and weights are its own word too, so the ranking holds them against the other runs.
         return replace(candidate, judged=True, self_reported=NO_DATA)
+    # With numpy, which takes long to import.
+    from harness.analysis.standing import standing_of
+
     standing = standing_of(candidate.path)
     return replace(candidate, judged=True, self_reported=result.self_reported, standing=standing)
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.errors import DataError
-from harness.site.standing import Standing, by_rate
+from harness.model import Standing
 
 FORMAT = 1
 TOP = "hate-site.json"
@@ -96,7 +96,7 @@ class BestEntry(Struct, frozen=True):
     @property
     def place(self) -> Standing:
         """What it leads with."""
-        return self.standing or by_rate(self.rate)
+        return self.standing or Standing.by_rate(self.rate)
 
 
 class TestEntry(Struct, frozen=True):
@@ -212,7 +212,7 @@ class TranscriptEntry(Struct, frozen=True):
     @property
     def place(self) -> Standing:
         """What it is ranked by; the share of successes if nothing else is known."""
-        return self.standing or by_rate(self.rate)
+        return self.standing or Standing.by_rate(self.rate)
 
 
 class NameEntry(Struct, frozen=True):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from harness.bundled import bundled
+from harness.model import Standing
 from harness.server.static_pages import StaticSite
 from harness.server.test_list import _ORDERS
 from harness.site import layout
@@ -20,7 +21,6 @@ from harness.site.candidates import read_test_candidate, read_transcript_candida
 from harness.site.layout import BestEntry, Ref, TranscriptEntry
 from harness.site.publish import publish
 from harness.site.sites import open_folder
-from harness.site.standing import Standing
 from tests.serving.served import Served, publish_unjudged, serve_here
 from tests.serving.strict_page import Page
 from tests.workshop import Workshop
