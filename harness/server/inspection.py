@@ -1,7 +1,6 @@
 """Checks of submitted transcripts: first their size, then what their first and last lines say, then their records."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -42,40 +41,27 @@ def check_size(path: Path, largest: int) -> Header:
         header = reader.header
     repeat = header.repeat if isinstance(header.repeat, int) else 1
     most = MOST_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MOST_RECORDS)
-    size = _UnpackedSize(str(path), largest, most + SPARE_LINES)
+    total = lines = last = 0
     with path.open("rb") as file:
         try:
             for block in gunzip_if_packed(iter(lambda: file.read(BLOCK), b"")):
-                size.add(block)
+                total += len(block)
+                lines += block.count(b"\n")
+                if total > largest:
+                    raise DataError(f"{path}: more than {largest:,} bytes when unpacked")
+                if lines > most + SPARE_LINES:
+                    raise DataError(
+                        f"{path}: more lines than records; a complete run has {most + SPARE_LINES:,} at most"
+                    )
+                first, *others = map(len, block.split(b"\n"))
+                # The last line of a block may go on in the next.
+                longest = max(last + first, *others, 0)
+                last = others[-1] if others else last + first
+                if longest > LONGEST_LINE:
+                    raise DataError(f"{path}: a line of more than {LONGEST_LINE:,} bytes")
         except BadGzip as error:
             raise TranscriptError(f"{path}: {error}") from None
     return header
-
-
-@dataclass
-class _UnpackedSize:
-    """How much has been unpacked so far; too much is a DataError at once, before anything is parsed."""
-
-    name: str
-    most_bytes: int
-    most_lines: int
-    total: int = 0
-    lines: int = 0
-    # The length of the last line, which may continue.
-    last: int = 0
-
-    def add(self, block: bytes) -> None:
-        self.total += len(block)
-        self.lines += block.count(b"\n")
-        if self.total > self.most_bytes:
-            raise DataError(f"{self.name}: more than {self.most_bytes:,} bytes when unpacked")
-        if self.lines > self.most_lines:
-            raise DataError(f"{self.name}: more lines than records; a complete run has {self.most_lines:,} at most")
-        parts = block.split(b"\n")
-        longest = max(self.last + len(parts[0]), *map(len, parts))
-        self.last = len(parts[-1]) + (self.last if len(parts) == 1 else 0)
-        if longest > LONGEST_LINE:
-            raise DataError(f"{self.name}: a line of more than {LONGEST_LINE:,} bytes")
 
 
 def judge_submission(state: SiteState, candidate: TranscriptCandidate) -> TranscriptCandidate:
