@@ -59,8 +59,9 @@ def test_check_finds_the_test_and_judges_by_it(shop: Workshop, forged: Path) -> 
     )
 
 
-def test_check_without_the_test_says_so(shop: Workshop, forged: Path) -> None:
+def test_check_without_the_test_says_so(shop: Workshop, forged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It still finds what contradicts itself."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shop.folder / "cache"))  # another test may have fetched a `toy`
     (shop.folder / "toy").rename(shop.folder / "away.hidden")
     (shop.folder / "away.hidden" / "toy.hate.toml").rename(shop.folder / "away.hidden" / "toy.txt")
     done = shop.call("check", "three.jsonl")
