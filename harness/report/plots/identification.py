@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from harness.analysis.permute import PermutedRates
@@ -52,7 +53,7 @@ def plot_permutation(
     result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
 ) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
-    pairs = [(pair.a, pair.b) for pair in result.pairs if pair.rank == 1][:MOST_PAIRS]
+    pairs = list(combinations(range(len(result.names)), 2))[:MOST_PAIRS]
     panels = 2 + bool(pairs) + (other is not None)
     wide = _bar_width(result, other, pairs)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
@@ -94,9 +95,9 @@ def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
         low, high = [one.interval.low for one in rates], [one.interval.high for one in rates]
         sheet.fill_between(ranks, low, high, color=own["color"], alpha=BAND, linewidth=0)
         sheet.plot(ranks, [one.mean for one in rates], label=page.name(name), marker=".", markersize=4, **own)
-    sheet.set_xticks([one.rank for one in result.rates[0]] if result.request.ranks <= 12 else sheet.get_xticks())
-    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.request.confidence)} interval")
-    sheet.set_xlim(1 - 0.1, result.request.ranks + 0.1)
+    sheet.set_xticks([one.rank for one in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
+    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.options.confidence)} interval")
+    sheet.set_xlim(1 - 0.1, result.options.ranks + 0.1)
 
 
 def _differences(
