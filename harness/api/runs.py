@@ -196,24 +196,20 @@ class RunResult(Result):
         """Parameters, counts and rate, as JSON has them."""
         row = count_row(self.params, self.counts, self.design)
         if self.stopped is not None and self.interval is not None:
-            row["interval"] = [self.interval.low, self.interval.high]
+            row["interval"] = self.interval
         return row
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
         found: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
         if self.repeats is not None:
-            from harness.analysis.run_rates import variance_json
-
-            found["repeats"] = variance_json(self.repeats)
+            found["repeats"] = self.repeats
         if self.stopped is not None:
             from harness.analysis.sequential import sequential_json
 
             found["sequential"] = sequential_json(self.stopped)
         if self.identification is not None:
-            from harness.analysis.identification import identification_json
-
-            found["identification"] = identification_json(self.identification)
+            found["identification"] = self.identification
         return found
 
     def blocks(self) -> Sequence[Block]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from harness.analysis.permute import PermutedRates
 from harness.analysis.replication_methods import MethodComparison
 from harness.options import PictureOptions
+from harness.report.identification import method_label
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.scales import logarithmic
@@ -22,14 +23,14 @@ PANEL = 2.3
 
 def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
-    panels = sum(1 + bool(one.fewer) for one in comparisons)
+    panels = sum(1 + bool(one.se_with_a_unit_less) for one in comparisons)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
         sheets = iter(page.sheets)
         for one in comparisons:
-            _error_lines(page, next(sheets), one, {name: se.tolist() for name, se in one.se.items()})
-            if one.fewer:
-                named = {f"{one.per_stratum} units": one.se["brr"].tolist()}
-                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.fewer)}
+            _error_lines(page, next(sheets), one, {method_label(name): se.tolist() for name, se in one.se.items()})
+            if one.se_with_a_unit_less:
+                named = {f"{one.units_per_stratum} units": one.se["brr"].tolist()}
+                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.se_with_a_unit_less)}
                 _error_lines(page, next(sheets), one, named)
     return page
 
