@@ -9,13 +9,14 @@ import msgspec
 from harness.analysis.differences import Differences, find_differences
 from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
 from harness.analysis.run_names import identity_json, run_names
-from harness.api.judged import judge_sources, self_reported_notes
 from harness.api.result import Result
 from harness.files.conditions import parse_condition
 from harness.options.cases import CaseOptions, DiffOptions
 from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
 from harness.report.formats import Format, json_parts, render_parts
+from harness.report.numbers import self_reported_notes
+from harness.site.judged import judge_sources
 from harness.site.locate import Source
 
 
