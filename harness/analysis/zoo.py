@@ -89,7 +89,6 @@ def _zoo(aligned: AlignedRuns, name: str, columns: tuple[str, str]) -> Zoo:
         )
     genuine_count = np.bincount(cases.claimed[cases.positive], minlength=len(cases.labels))
     members, animals = _kinds(genuine[known], impostor[known], as_claimed[known], as_other[known])
-    numbers = (genuine_count, impostor_count, genuine, impostor, as_claimed, as_other)
     return Zoo(
         name=name,
         people=known.size,
@@ -103,8 +102,13 @@ def _zoo(aligned: AlignedRuns, name: str, columns: tuple[str, str]) -> Zoo:
         animals=animals,
         subjects=[
             ZooSubject(
-                cases.labels[i],
-                *(column[i].item() for column in numbers),
+                name=cases.labels[i],
+                genuine=int(genuine_count[i]),
+                impostor=int(impostor_count[i]),
+                genuine_mean=float(genuine[i]),
+                impostor_mean=float(impostor[i]),
+                claimed_mean=float(as_claimed[i]),
+                other_mean=float(as_other[i]),
                 kinds=tuple(SINGULAR[kind] for kind, inside in members.items() if inside[number]),
             )
             for number, i in enumerate(known.tolist())
