@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from harness.analysis.differences import Differences, find_differences
-from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
+from harness.analysis.look import TranscriptOverview, View, look
 from harness.analysis.run_names import identity_json, run_names
 from harness.api.result import Result
-from harness.files.conditions import parse_condition
 from harness.options.cases import CaseOptions, DiffOptions
 from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
@@ -93,21 +92,15 @@ class DifferencesResult(Result):
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:
     """The cases of a transcript that are asked for."""
-    return CasesResult(look(source.path, source.name, _case_query(options)))
+    return CasesResult(look(source.path, source.name, options))
 
 
 def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:
     """The cases on which two transcripts differ; a TranscriptError if the records of one contradict its test."""
-    query = _case_query(options)
-    found = find_differences((a.path, b.path), (a.name, b.name), query, answers=options.answers)
+    found = find_differences((a.path, b.path), (a.name, b.name), options)
     names = run_names([run.header.algorithm.name for run in (found.a, found.b)], [a.stem, b.stem])
     judged = judge_sources([a, b], [found.a.header, found.b.header])
     return DifferencesResult(found, names, options.answers, judged)
-
-
-def _case_query(options: CaseOptions) -> CaseQuery:
-    conditions = tuple(map(parse_condition, options.where))
-    return CaseQuery(frozenset(options.outcome), conditions, options.sort, options.limit)
 
 
 def _run_payload(run: TranscriptOverview) -> dict[str, Any]:

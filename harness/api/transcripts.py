@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.analysis.look import CaseQuery, View, look
+from harness.analysis.look import View, look
 from harness.analysis.run_names import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.result import Result
@@ -146,7 +146,7 @@ class Transcript(Result):
 
     @cached_property
     def _view(self) -> View:
-        return look(self.path, self.source.name, CaseQuery())
+        return look(self.path, self.source.name, CaseOptions())
 
     @property
     def counts(self) -> Counts:
