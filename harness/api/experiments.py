@@ -17,7 +17,7 @@ from harness.params import Param, ParamType
 from harness.report.blocks import Block, Table
 from harness.report.permutation import permutation_blocks, rank_table
 from harness.report.plots.canvas import Picture
-from harness.report.plots.identification import plot_permutation
+from harness.report.plots.permutation import plot_permutation
 from harness.report.plots.urn import plot_urn
 from harness.report.urn import tidy_table, urn_blocks
 from harness.stats.urn import DESIGNS, permutations_needed

@@ -13,7 +13,7 @@ import pytest
 from harness.analysis.permute import permuted_rates
 from harness.cli.commands import COMMANDS, hate
 from harness.options.experiments import PermuteOptions
-from harness.report.plots.identification import plot_permutation
+from harness.report.plots.permutation import plot_permutation
 from tests.curves.transcripts import counts, random_scores, scores, write_transcript
 from tests.identification.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
