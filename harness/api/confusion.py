@@ -17,8 +17,16 @@ from harness.report.plots.heat_maps import plot_confusion, plot_difference
 
 # What JSON has of every matrix.
 _KEYS = (
-    *("name", "matrix", "errors", "below_threshold", "left_out"),
-    *("recall", "precision", "method", "target", "confused"),
+    "name",
+    "matrix",
+    "errors",
+    "below_threshold",
+    "left_out",
+    "recall",
+    "precision",
+    "method",
+    "target",
+    "confused",
 )
 
 

@@ -39,9 +39,13 @@ def pair_table(result: PermutedRates) -> Table:
     columns = ["A", "B", "A - B", percent(result.options.confidence), "A, tie, B", "A <= B", "B <= A"]
     rows: list[list[Cell]] = [
         [
-            *(pair.a, pair.b, Number(pair.difference, "+.4f"), interval_cell(pair.interval, "+.3f")),
+            pair.a,
+            pair.b,
+            Number(pair.difference, "+.4f"),
+            interval_cell(pair.interval, "+.3f"),
             f"{pair.a_better}, {pair.ties}, {pair.b_better}",
-            *(p_cell(pair.p_not_better), p_cell(pair.p_b_not_better)),
+            p_cell(pair.p_not_better),
+            p_cell(pair.p_b_not_better),
         ]
         for pair in result.pairs
         if pair.rank == 1
