@@ -20,10 +20,10 @@ from harness.report.blocks import Block, Table
 from harness.report.curve_chart import curve_chart
 from harness.report.curve_view import CurveView
 from harness.report.galleries import gallery_blocks, tidy_effect_table
-from harness.report.identification import method_blocks, tidy_method_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.chart import plot_chart
-from harness.report.plots.identification import plot_methods
+from harness.report.plots.replication_methods import plot_methods
+from harness.report.replication_methods import method_blocks, tidy_method_table
 from harness.site.locate import Source
 
 

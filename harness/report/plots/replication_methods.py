@@ -1,14 +1,14 @@
-"""Pictures of identification: standard errors by method."""
+"""A picture of standard errors over the rank, by method of replication."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.replication_methods import MethodComparison
 from harness.options import PictureOptions
-from harness.report.identification import method_label
 from harness.report.plots.canvas import Picture
 from harness.report.plots.scales import logarithmic
 from harness.report.plots.style import line
+from harness.report.replication_methods import method_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
