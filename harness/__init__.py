@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from harness.api.anova import anova as anova
     from harness.api.comparisons import compare as compare
-    from harness.api.comparisons import confusion as confusion
+    from harness.api.confusion import confusion as confusion
     from harness.api.curves import cmc as cmc
     from harness.api.curves import det as det
     from harness.api.curves import froc as froc
@@ -42,7 +42,8 @@ _HOMES = {
     "harness.api.sweeps": ("sweep",),
     "harness.api.tuning": ("tune",),
     "harness.api.transcripts": ("read",),
-    "harness.api.comparisons": ("compare", "confusion"),
+    "harness.api.comparisons": ("compare",),
+    "harness.api.confusion": ("confusion",),
     "harness.api.rates": ("rate",),
     "harness.api.curves": ("roc", "det", "pr", "froc", "cmc"),
     "harness.api.power": ("power",),

@@ -2,33 +2,45 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.groups import several_groups
-from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import Sampling, finite, take_sample
 from harness.errors import UsageError
 from harness.options import DesignOptions
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.stats.variance_analysis import Factor, VarianceTerm, variance_terms
+from harness.stats.variance_analysis import Factor, variance_terms
 
 # The factor that several runs are.
 ALGORITHM = "algorithm"
 
 
 @dataclass(frozen=True)
+class TestedTerm:
+    """A main effect or an interaction of two factors, as in `VarianceTerm`; None for what is not known.
+
+    `p_adjusted` is corrected for the number of terms.
+    """
+
+    factors: tuple[str, ...]
+    share: float
+    df: int
+    f: float | None
+    df_error: float | None
+    p_value: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
 class VarianceAnalysis:
-    """The terms of all factors, main effects first, with p-values corrected for their number."""
+    """The terms of all factors, main effects first."""
 
     aligned: AlignedRuns
     sampling: Sampling
     factors: list[Factor]
-    terms: list[VarianceTerm]
-    p_adjusted: list[float | None]
+    terms: list[TestedTerm]
 
 
 def analyse_variance(
@@ -46,7 +58,13 @@ def analyse_variance(
         terms = variance_terms(aligned.success.astype(np.float64), factors, sampling.sample)
     except ValueError as error:
         raise UsageError(f"--anova {','.join(columns)}: {error}") from None
-    return VarianceAnalysis(aligned, sampling, factors, terms, _holm(terms))
+    p_values = adjusted([np.nan if one.test is None else one.test.p_value for one in terms], Multiplicity.HOLM)
+    tested = []
+    for term, p_adjusted in zip(terms, p_values.tolist(), strict=True):
+        test = term.test
+        numbers = (None, None, None) if test is None else (test.f, test.df_error, test.p_value)
+        tested.append(TestedTerm(term.factors, term.share, term.df, *map(finite, (*numbers, p_adjusted))))
+    return VarianceAnalysis(aligned, sampling, factors, tested)
 
 
 def _factor(aligned: AlignedRuns, sampling: Sampling, column: str) -> Factor:
@@ -60,38 +78,3 @@ def _factor(aligned: AlignedRuns, sampling: Sampling, column: str) -> Factor:
     except UsageError as error:
         raise UsageError(str(error).replace("--by", "--anova", 1)) from None
     return Factor(groups.column, groups.codes)
-
-
-def _holm(terms: Sequence[VarianceTerm]) -> list[float | None]:
-    p_values = np.array([np.nan if one.test is None else one.test.p_value for one in terms])
-    return [None if isnan(p) else float(p) for p in adjusted(p_values, Multiplicity.HOLM).tolist()]
-
-
-def anova_json(found: VarianceAnalysis) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    sample = found.sampling.sample
-    return {
-        "test": identity_json(found.aligned.headers[0].test),
-        "transcripts": [{"name": name} for name in found.aligned.names],
-        "anova": {
-            "factors": [{"name": factor.name, "levels": factor.levels} for factor in found.factors],
-            "cases": found.aligned.n,
-            "units": sample.units,
-            "strata": sample.strata,
-            "target": found.sampling.target,
-            "terms": [_term_json(*one) for one in zip(found.terms, found.p_adjusted, strict=True)],
-        },
-    }
-
-
-def _term_json(term: VarianceTerm, p_adjusted: float | None) -> dict[str, Any]:
-    test = term.test
-    return {
-        "factors": list(term.factors),
-        "share": term.share,
-        "df": term.df,
-        "f": None if test is None else finite(test.f),
-        "df_error": None if test is None else finite(test.df_error),
-        "p_value": None if test is None else finite(test.p_value),
-        "p_adjusted": p_adjusted,
-    }

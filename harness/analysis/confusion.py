@@ -1,40 +1,26 @@
-"""Confusion matrices: the true classes, and what the program answered."""
+"""Confusion matrices: the true classes of cases, or of what they consist of, and what the program answered."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.matching import copies
-from harness.analysis.sampling import Sampling, interval_json, take_sample
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError
 from harness.files.conditions import sort_key
-from harness.options import DesignOptions
-from harness.params import Value
-from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.estimate import Estimate
+from harness.options.comparing import ConfusionOptions
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
-from harness.stats.replication.statistic import shares
-from harness.transcript.columns import Columns
+from harness.stats.replication.statistic import ratio, shares
+from harness.tasks.task import AnswerError, ElementConfusion
 
 TextArray = npt.NDArray[np.object_]
 NOTHING = "(none)"
-
-
-@dataclass(frozen=True)
-class ConfusionRequest:
-    """Which records count, and how answers are read."""
-
-    threshold: float | None = None
-    positives: bool = False
-    intersect: bool = False
-    partial: bool = False
-    confidence: float = 0.95
-    design: DesignOptions = field(default_factory=DesignOptions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +32,7 @@ class TrueClasses:
     refuse: BoolArray
 
 
-def find_classes(aligned: AlignedRuns, request: ConfusionRequest) -> TrueClasses:
+def find_classes(aligned: AlignedRuns, options: ConfusionOptions) -> TrueClasses:
     """The true classes. A case with no claim and no truth has a class of its own."""
     column, expect = aligned.column("truth"), aligned.column("expect")
     if column is None or expect is None:
@@ -55,7 +41,7 @@ def find_classes(aligned: AlignedRuns, request: ConfusionRequest) -> TrueClasses
     claimless = np.asarray(np.array([*expect.labels, ""], dtype=object)[expect.codes] == "", dtype=np.bool_)
     truth = np.where((truth == "") & claimless, NOTHING, truth)
     known = np.asarray(truth != "", dtype=np.bool_)
-    return TrueClasses(truth, known & aligned.positive if request.positives else known, claimless & ~aligned.positive)
+    return TrueClasses(truth, known & aligned.positive if options.positives else known, claimless & ~aligned.positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +53,18 @@ class AnswerLabels:
     below: BoolArray
 
 
-def find_answers(run: Run, order: IntArray, request: ConfusionRequest) -> AnswerLabels:
+def find_answers(run: Run, order: IntArray, options: ConfusionOptions) -> AnswerLabels:
     """The answers of one run, in the order of the aligned cases."""
     columns = run.columns
     error = columns.error.codes[order] >= 0
     label = np.array([*columns.actual.labels, ""], dtype=object)[columns.actual.codes[order]]
-    threshold = _threshold(columns, request)
+    threshold = options.threshold
+    if threshold is None:
+        declared = columns.header.params.get("threshold")
+        threshold = float(declared) if isinstance(declared, (int, float)) else -np.inf
     # An answer without a score, which is not a number, is below no threshold.
     below = np.asarray((columns.score[order] < threshold) & ~error & (label != ""), dtype=np.bool_)
     return AnswerLabels(np.where(error | below, "", label), error, below)
-
-
-def _threshold(columns: Columns, request: ConfusionRequest) -> float:
-    if request.threshold is not None:
-        return request.threshold
-    declared: Value | None = columns.header.params.get("threshold")
-    return float(declared) if isinstance(declared, (int, float)) else -np.inf
 
 
 def all_labels(columns: Sequence[TextArray]) -> list[str]:
@@ -104,48 +86,49 @@ Matrix = npt.NDArray[np.intp] | npt.NDArray[np.float64]
 class ClassRate:
     """One class: over how many cases a rate is computed, and the rate; None without cases."""
 
+    label: str
     cases: int | float
-    estimate: Estimate | None
+    rate: float | None = None
+    interval: Interval | None = None
 
 
 class ClassRates:
     """Rates within a class. The sample has each record `copies` times; without a sample there are no intervals."""
 
-    def __init__(self, sampling: Sampling | None, request: ConfusionRequest, classes: int, copies: int = 1) -> None:
+    def __init__(self, sampling: Sampling | None, confidence: float, labels: Sequence[str], copies: int) -> None:
         self.copies = copies
-        self._replication = Replication(confidence=request.confidence)
+        self._labels, self._replication = labels, Replication(confidence=confidence)
         self._sample = None if sampling is None else sampling.sample
-        self._affordable = sampling is not None and classes * sampling.sample.cases <= MOST_ESTIMATED
+        self._affordable = sampling is not None and len(labels) * sampling.sample.cases <= MOST_ESTIMATED
         self.method = "wilson" if self._affordable else "none"
-        self.target, self.stratum = "new independent cases", None if sampling is None else sampling.stratum
+        self.target = "new independent cases"
         if sampling is not None and sampling.known and self._affordable:
             self.method, self.target = "brr" if sampling.stratum else "jackknife", sampling.target
 
-    def of(self, within: BoolArray, success: BoolArray) -> ClassRate:
-        """The share of successes among some of the cases."""
-        cases = self.count(within)
-        weights = within.astype(np.float64) if self._sample is None else self._sample.weights * within
-        if not weights.any():
-            return ClassRate(cases, None)
-        if self._sample is None:
-            return ClassRate(cases, Estimate(float(weights @ success / weights.sum()), np.nan, np.nan, None))
-        return ClassRate(cases, make_estimate(self._sample, shares([success & within], [within]), self._replication))
-
-    def by_class(self, codes: IntArray, success: BoolArray, classes: int) -> list[ClassRate]:
+    def by_class(self, codes: IntArray, success: BoolArray) -> list[ClassRate]:
         """The share of successes within each class; -1 for cases that count for none."""
-        if self._affordable:
-            return [self.of(codes == k, success) for k in range(classes)]
+        if self._sample is not None and self._affordable:
+            return [self._of(label, codes == number, success) for number, label in enumerate(self._labels)]
         # All classes at once: a mask for each of very many would fill the memory.
-        inside = codes >= 0
+        inside, classes = codes >= 0, len(self._labels)
         weights = np.ones(len(codes)) if self._sample is None else self._sample.weights
         cases = np.bincount(codes[inside], minlength=classes) // self.copies
         totals, hits = (
             np.bincount(codes[inside], weights=part[inside], minlength=classes) for part in (weights, weights * success)
         )
         return [
-            ClassRate(count, Estimate(hit / total, np.nan, np.nan, None) if total > 0 else None)
-            for count, total, hit in zip(cases.tolist(), totals.tolist(), hits.tolist(), strict=True)
+            ClassRate(label, count, hit / total if total > 0 else None)
+            for label, count, total, hit in zip(
+                self._labels, cases.tolist(), totals.tolist(), hits.tolist(), strict=True
+            )
         ]
+
+    def _of(self, label: str, within: BoolArray, success: BoolArray) -> ClassRate:
+        cases = self.count(within)
+        if self._sample is None or not (self._sample.weights * within).any():
+            return ClassRate(label, cases)
+        found = make_estimate(self._sample, shares([success & within], [within]), self._replication)
+        return ClassRate(label, cases, found.value, found.interval)
 
     def count(self, cases: BoolArray) -> int:
         """How many records these are."""
@@ -174,7 +157,7 @@ class Confusion:
     labels: list[str]
     matrix: Matrix
     errors: int
-    below: int
+    below_threshold: int
     left_out: int
     recall: list[ClassRate]
     precision: list[ClassRate]
@@ -187,7 +170,7 @@ class Confusion:
     iou: list[ClassRate] | None = None
 
     @property
-    def pairs(self) -> list[ConfusedPair]:
+    def confused(self) -> list[ConfusedPair]:
         """Wrong answers, the most frequent first."""
         sums = self.matrix.sum(axis=1)
         pairs = [
@@ -198,12 +181,12 @@ class Confusion:
         return sorted(pairs, key=lambda pair: (-pair.count, -pair.share, pair.truth, pair.answer))
 
 
-def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion]:
+def confusions(runs: Sequence[Run], options: ConfusionOptions) -> list[Confusion]:
     """The matrices of transcripts of one test, all with the same labels."""
-    from harness.analysis.element_confusion import element_confusions, find_elements
-
-    if (elements := find_elements(runs, request)) is not None:
-        return element_confusions(runs, elements, request)
+    if (elements := _find_elements(runs, options)) is not None:
+        aligned = align(runs, intersect=options.intersect, partial=options.partial)
+        sampling = take_sample(aligned, options) if aligned.n > 1 else None
+        return [_element_confusion(aligned, number, one, sampling, options) for number, one in enumerate(elements)]
     for run in runs:
         test = run.columns.header.test
         if not test.find_task(run.source).answers_classes:
@@ -211,11 +194,11 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
                 f"{run.source}: a {test.task} test; a confusion matrix needs the labels of a label test; "
                 "`hate rate T --statistic tpr,fpr` counts both kinds of error"
             )
-    aligned = align(runs, intersect=request.intersect, partial=request.partial)
-    truths = find_classes(aligned, request)
+    aligned = align(runs, intersect=options.intersect, partial=options.partial)
+    truths = find_classes(aligned, options)
     if not truths.known.any():
         raise TranscriptError(f"{runs[0].source}: no case whose class is known; a confusion matrix needs truth")
-    answers = [find_answers(run, order, request) for run, order in zip(runs, aligned.orders, strict=True)]
+    answers = [find_answers(run, order, options) for run, order in zip(runs, aligned.orders, strict=True)]
     labels = all_labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
     if len(labels) > MOST_LABELS:
         raise TranscriptError(
@@ -223,18 +206,22 @@ def confusions(runs: Sequence[Run], request: ConfusionRequest) -> list[Confusion
             f"a confusion matrix is for classes, at most {MOST_LABELS:,}"
         )
     # One case gives a matrix, but is not a sample.
-    sampling = take_sample(aligned, request.design) if aligned.n > 1 else None
-    rates = [ClassRates(sampling, request, len(labels), copies(order)) for order in aligned.orders]
+    sampling = take_sample(aligned, options) if aligned.n > 1 else None
     return [
-        # A run whose answers are matched several times has one a case.
-        _confusion(name, aligned.counted if one.copies == 1 else "cases", labels, truths, answer, one)
-        for name, answer, one in zip(aligned.names, answers, rates, strict=True)
+        _confusion(aligned, number, labels, truths, answer, sampling, options) for number, answer in enumerate(answers)
     ]
 
 
 def _confusion(
-    name: str, words: str, labels: list[str], truths: TrueClasses, answers: AnswerLabels, rates: ClassRates
+    aligned: AlignedRuns,
+    number: int,
+    labels: list[str],
+    truths: TrueClasses,
+    answers: AnswerLabels,
+    sampling: Sampling | None,
+    options: ConfusionOptions,
 ) -> Confusion:
+    rates = ClassRates(sampling, options.confidence, labels, copies(aligned.orders[number]))
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
     rows = np.array([code.get(one, -1) for one in truths.label.tolist()])
@@ -244,21 +231,22 @@ def _confusion(
     # Where all cases of a class should be refused, a refusal is the right answer.
     of_class, refuse = (np.bincount(rows[cases], minlength=refusal) for cases in (known, known & truths.refuse))
     right = np.where((of_class > 0) & (of_class == refuse), refusal, np.arange(refusal))
-    recall = rates.by_class(np.where(known, rows, -1), columns == right[rows], refusal)
-    precision = rates.by_class(np.where(known & (columns < refusal), columns, -1), rows == columns, refusal)
+    recall = rates.by_class(np.where(known, rows, -1), columns == right[rows])
+    precision = rates.by_class(np.where(known & (columns < refusal), columns, -1), rows == columns)
     return Confusion(
-        name=name,
+        name=aligned.names[number],
         labels=labels,
-        words=words,
+        # A run whose answers are matched several times has one a case.
+        words=aligned.counted if rates.copies == 1 else "cases",
         matrix=matrix // rates.copies,
         errors=rates.count(answers.error & known),
-        below=rates.count(answers.below & known),
+        below_threshold=rates.count(answers.below & known),
         left_out=rates.count(~known),
         recall=recall,
         precision=precision,
         method=rates.method,
         target=rates.target,
-        stratum=rates.stratum,
+        stratum=None if sampling is None else sampling.stratum,
     )
 
 
@@ -267,43 +255,79 @@ def matrix_difference(a: Confusion, b: Confusion) -> Matrix:
     return np.asarray(a.matrix - b.matrix)
 
 
-def confusion_json(matrices: Sequence[Confusion]) -> dict[str, Any]:
-    """The JSON that the documentation promises; `matrix` is that of the first transcript."""
-    payload: dict[str, Any] = {
-        "labels": matrices[0].labels,
-        "matrix": matrices[0].matrix.tolist(),
-        "transcripts": [_confusion_json(one) for one in matrices],
-    }
-    if len(matrices) == 2:
-        names = {"a": matrices[0].name, "b": matrices[1].name}
-        payload["difference"] = {**names, "matrix": matrix_difference(matrices[0], matrices[1]).tolist()}
-    return payload
+def _find_elements(runs: Sequence[Run], options: ConfusionOptions) -> list[ElementConfusion] | None:
+    """The classes of what the cases of every run consist of, such as pixels; None if the task has none."""
+    found = []
+    for run in runs:
+        header = run.columns.header
+        params = dict(header.params) | ({} if options.threshold is None else {"threshold": options.threshold})
+        try:
+            one = header.test.find_task(run.source).confusion(run.columns, header.test.rules, params)
+        except AnswerError as error:
+            raise TranscriptError(f"{run.source}: {error}") from None
+        if one is None:
+            return None
+        found.append(one)
+    return found
 
 
-def _confusion_json(confusion: Confusion) -> dict[str, Any]:
-    # What the counts, `cases` among them, are counts of.
-    counted: dict[str, Any] = {} if confusion.words == "cases" else {"counted": confusion.words}
-    if confusion.iou is not None:
-        counted["iou"] = [_rate(label, one) for label, one in zip(confusion.labels, confusion.iou, strict=True)]
-    return {
-        "name": confusion.name,
-        "matrix": confusion.matrix.tolist(),
-        "errors": confusion.errors,
-        "below_threshold": confusion.below,
-        "left_out": confusion.left_out,
-        "recall": [_rate(label, one) for label, one in zip(confusion.labels, confusion.recall, strict=True)],
-        "precision": [_rate(label, one) for label, one in zip(confusion.labels, confusion.precision, strict=True)],
-        "method": confusion.method,
-        "target": confusion.target,
-        "confused": [
-            {"truth": pair.truth, "answer": pair.answer, "count": pair.count, "share": pair.share}
-            for pair in confusion.pairs
-        ],
-        **counted,
-    }
+def _element_confusion(
+    aligned: AlignedRuns, number: int, elements: ElementConfusion, sampling: Sampling | None, options: ConfusionOptions
+) -> Confusion:
+    """Every element counts, and the cases are the sample: rates are ratios of sums over the cases."""
+    run, order, name = aligned.runs[number], aligned.orders[number], aligned.names[number]
+    inside = aligned.positive if options.positives else np.ones(aligned.n, dtype=np.bool_)
+    kept = np.isin(elements.case, order[inside])
+    if not kept.any():
+        raise TranscriptError(f"{name}: no {elements.words} are recorded; a confusion matrix needs them")
+    replication, records = Replication(confidence=options.confidence), int(order.max()) + 1
+    methods: list[str] = []
+
+    def by_case(which: BoolArray) -> FloatArray:
+        counted = which & (elements.case < records)
+        sums = np.bincount(elements.case[counted], weights=elements.weight[counted], minlength=records)
+        return np.asarray(sums[order] * inside)
+
+    def rate(label: str, within: BoolArray, right: BoolArray) -> ClassRate:
+        above, below = by_case(within & right), by_case(within)
+        total = float(below.sum())
+        if not total:
+            return ClassRate(label, 0)
+        count = int(total) if total.is_integer() else total
+        if sampling is None:
+            return ClassRate(label, count, float(above.sum() / total))
+        counted = inside[:, None].astype(np.float64)
+        statistic = ratio(above, below, bounds=(0.0, 1.0), counted=counted)
+        found = make_estimate(sampling.sample, statistic, replication)
+        methods.append(found.method)
+        return ClassRate(label, count, found.value, found.interval)
+
+    truth, answer, kinds = elements.truth, elements.answer, list(enumerate(elements.labels))
+    recall = [rate(label, truth == k, answer == k) for k, label in kinds]
+    precision = [rate(label, answer == k, truth == k) for k, label in kinds]
+    iou = [rate(label, (truth == k) | (answer == k), truth == answer) for k, label in kinds]
+    return Confusion(
+        name=name,
+        labels=elements.labels,
+        matrix=_element_matrix(elements, kept),
+        errors=int(np.count_nonzero((run.error.codes[order] >= 0) & inside)),
+        below_threshold=0,
+        left_out=int(np.count_nonzero(~inside)),
+        recall=recall,
+        precision=precision,
+        method=methods[-1] if methods else "none",
+        target="new independent cases" if sampling is None else sampling.target,
+        stratum=None if sampling is None else sampling.stratum,
+        words=elements.words,
+        iou=iou,
+    )
 
 
-def _rate(label: str, one: ClassRate) -> dict[str, Any]:
-    rate = None if one.estimate is None else one.estimate.value
-    interval = None if one.estimate is None else interval_json(one.estimate.interval)
-    return {"label": label, "cases": one.cases, "rate": rate, "interval": interval}
+def _element_matrix(elements: ElementConfusion, kept: BoolArray) -> Matrix:
+    """Rows truth, columns the answer, the last one for errors; whole numbers unless pixels have weights."""
+    kinds = len(elements.labels)
+    answer = np.where(elements.answer < 0, kinds, elements.answer)
+    cells = (elements.truth * (kinds + 1) + answer)[kept]
+    sums = np.bincount(cells, weights=elements.weight[kept], minlength=kinds * (kinds + 1)).reshape(kinds, kinds + 1)
+    whole = np.rint(sums)
+    return whole.astype(np.intp) if np.array_equal(sums, whole) else sums

@@ -13,6 +13,7 @@ from harness.analysis.look import FIELDS, CaseQuery, TranscriptOverview, field_v
 from harness.analysis.run_names import check_same_test
 from harness.errors import TranscriptError
 from harness.model import Trial
+from harness.options.cases import DiffOptions
 from harness.transcript.read import open_transcript
 
 Key = str | tuple[str, int]
@@ -132,11 +133,9 @@ def pair_value(pair: TrialPair, name: str) -> Any:
     return field_value(pair.b, name) if value is None and name not in OF_RUN else value
 
 
-def find_differences(
-    paths: tuple[Path, Path], names: tuple[str, str], query: CaseQuery, *, answers: bool
-) -> Differences:
-    """Read both transcripts once; with `answers`, also cases of the same outcome where the answers differ."""
-    pairing = Pairing(names)
+def find_differences(paths: tuple[Path, Path], names: tuple[str, str], options: DiffOptions) -> Differences:
+    """Read both transcripts once."""
+    query, pairing = CaseQuery(options), Pairing(names)
     tally = {"common": 0, "n_sf": 0, "n_fs": 0, "other_answers": 0}
     selected: list[TrialPair] = []
     with ExitStack() as stack:
@@ -148,7 +147,7 @@ def find_differences(
             tally["common"] += 1
             if kind:
                 tally[kind] += 1
-                if (answers or kind != "other_answers") and _selects(pair, query):
+                if (options.answers or kind != "other_answers") and _selects(pair, query):
                     selected.append(pair)
     query.check(_known([*a.columns, *b.columns]))
     selected.sort(key=lambda pair: pair.place)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from harness.errors import DataError, UsageError
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Matrix, scores_of
 from harness.options.curves import CmcOptions
-from harness.stats.arrays import IntArray
-from harness.stats.galleries import GalleryEffect, gallery_effect, mixed
+from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.galleries import gallery_effect, mixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,28 +70,49 @@ def _places(labels: Labels, column: str, name: str) -> dict[tuple[str, str], int
 RANKS = 10
 
 
+@dataclass(frozen=True)
+class GalleryPair:
+    """Two galleries, how far apart their rates are at a rank, and how often chance puts any two as far apart."""
+
+    a: str
+    b: str
+    rank: int
+    difference: float
+    p_adjusted: float
+
+
 @dataclass(frozen=True, eq=False)
 class GalleryTest:
-    """A partition into galleries, and how far they differ."""
+    """A partition into galleries, the rates of each at each rank, and how far apart they are (`range`) at each rank."""
 
-    sets: GallerySets
-    effect: GalleryEffect
     mixed: bool
+    galleries: Sequence[str]
+    ranks: list[int]
+    rates: FloatArray
+    range: FloatArray
+    p_values: FloatArray
+    # At rank 1.
+    pairs: list[GalleryPair]
 
 
 @dataclass(frozen=True, eq=False)
 class GalleryComparison:
-    """The curves of one algorithm, one per gallery, and the tests: as labelled, and mixed if requested."""
+    """The tests of one algorithm: galleries as labelled, and mixed if requested."""
 
     name: str
-    curves: Sequence[Curve]
-    tests: Sequence[GalleryTest]
+    column: str
+    people: int
+    left_out: Sequence[str]
     permutations: int
     seed: int
+    tests: Sequence[GalleryTest]
 
 
-def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> GalleryComparison:
-    """Use all images with one label as the gallery, the others as probes; people are strata without a design."""
+def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> tuple[GalleryComparison, list[Curve]]:
+    """Use all images with one label as the gallery, the others as probes; people are strata without a design.
+
+    The tests, and a curve for each gallery.
+    """
     partitions = [sets_of(matrix, column)]
     if options.mix:
         partitions.append(partitions[0].mix())
@@ -104,7 +124,9 @@ def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> Galle
     last = partitions[-1]
     experiments = [last.experiment(matrix, number) for number in range(len(last.names))]
     curves = [match_curve(ranks_of_matrix(one, design), options) for one in experiments]
-    return GalleryComparison(matrix.name, curves, tests, options.permutations, options.seed)
+    people, left_out = len(partitions[0].people), partitions[0].left_out
+    found = GalleryComparison(matrix.name, column, people, left_out, options.permutations, options.seed, tests)
+    return found, curves
 
 
 def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mixed: bool) -> GalleryTest:
@@ -120,34 +142,16 @@ def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mi
         )
     except ValueError as error:
         raise DataError(f"{matrix.name}: {error}") from None
-    return GalleryTest(sets, effect, mixed)
-
-
-def galleries_json(comparison: GalleryComparison) -> dict[str, Any]:
-    """The tests; the curves have JSON of their own."""
-    return {
-        "name": comparison.name,
-        "column": comparison.tests[0].sets.column,
-        "people": len(comparison.tests[0].sets.people),
-        "left_out": list(comparison.tests[0].sets.left_out),
-        "permutations": comparison.permutations,
-        "seed": comparison.seed,
-        "tests": [_json(one) for one in comparison.tests],
-    }
-
-
-def _json(one: GalleryTest) -> dict[str, Any]:
-    effect, names = one.effect, one.sets.names
-    return {
-        "mixed": one.mixed,
-        "galleries": list(names),
-        "ranks": list(range(1, effect.rates.shape[1] + 1)),
-        "rates": effect.rates.tolist(),
-        "range": effect.ranges.tolist(),
-        "p_values": effect.p_values.tolist(),
-        "pairs": [
-            {"a": names[a], "b": names[b], "rank": 1, "difference": float(effect.rates[a, 0] - effect.rates[b, 0]),
-             "p_adjusted": float(effect.p_pairs[a, b, 0])}
+    names, rates = sets.names, effect.rates
+    return GalleryTest(
+        mixed=mixed,
+        galleries=names,
+        ranks=list(range(1, rates.shape[1] + 1)),
+        rates=rates,
+        range=effect.ranges,
+        p_values=effect.p_values,
+        pairs=[
+            GalleryPair(names[a], names[b], 1, float(rates[a, 0] - rates[b, 0]), float(effect.p_pairs[a, b, 0]))
             for a, b in combinations(range(len(names)), 2)
         ],
-    }  # fmt: skip
+    )

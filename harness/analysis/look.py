@@ -10,13 +10,13 @@ from typing import Any, overload
 from msgspec import UNSET
 
 from harness.errors import UsageError
-from harness.files.conditions import Condition, sort_key
+from harness.files.conditions import parse_condition, sort_key
 from harness.model import Counts, Outcome, Trial
+from harness.options.cases import ERROR, CaseOptions
 from harness.params import nearest
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptReader, open_transcript
 
-ERROR = "ER"
 # The fields of a record by name; columns and values have names of their own.
 FIELDS = tuple(name for name in Trial.__struct_fields__ if name not in ("values", "columns"))
 VALUES = "values."
@@ -24,25 +24,27 @@ VALUES = "values."
 _POSITIVE = tuple(outcome for outcome in Outcome if outcome.positive)
 
 
-@dataclass(frozen=True)
 class CaseQuery:
-    """Which cases, in which order, and how many of them."""
+    """The cases that options ask for, in their order, and as many of them."""
 
-    # TP, TN, FP, FN, and ER for those in error; empty for all.
-    outcomes: frozenset[str] = frozenset()
-    conditions: tuple[Condition, ...] = ()
-    sort: tuple[str, ...] = ()
-    limit: int | None = None
+    def __init__(self, options: CaseOptions) -> None:
+        self.sort, self.limit = options.sort, options.limit
+        self.conditions = list(map(parse_condition, options.where))
+        # TP, TN, FP, FN, and ER for those in error; empty for all.
+        self._outcomes = frozenset(options.outcome)
 
     def selects_outcome(self, trial: Trial) -> bool:
-        """Whether the outcome is one of `outcomes`; conditions are checked elsewhere."""
-        return not self.outcomes or trial.outcome in self.outcomes or (ERROR in self.outcomes and bool(trial.error))
+        """Whether the outcome is asked for; conditions are checked elsewhere."""
+        return not self._outcomes or trial.outcome in self._outcomes or (ERROR in self._outcomes and bool(trial.error))
 
     def selected(self, block: list[Trial]) -> list[Trial]:
         """The records that the query selects."""
-        if not self.outcomes and not self.conditions:
+        if not self._outcomes and not self.conditions:
             return block
-        return [trial for trial in block if self.selects_outcome(trial) and _holds(trial, self)]
+        return [trial for trial in block if self.selects_outcome(trial) and self._holds(trial)]
+
+    def _holds(self, trial: Trial) -> bool:
+        return all(condition.holds(field_value(trial, condition.name)) for condition in self.conditions)
 
     def check(self, known: Iterable[str]) -> None:
         """A UsageError for an unknown column."""
@@ -94,8 +96,9 @@ class View:
     present: frozenset[str]
 
 
-def look(path: Path, name: str, query: CaseQuery) -> View:
+def look(path: Path, name: str, options: CaseOptions) -> View:
     """Read the transcript once, to know what is in it; the cases are kept only if they must be sorted."""
+    query = CaseQuery(options)
     selected: list[Trial] = []
     matching, present = 0, set[str]()
     # Standard input cannot be read again.
@@ -157,10 +160,6 @@ def field_values(trials: Sequence[Trial], name: str) -> list[Any]:
     if missing == len(values):
         return [None] * missing
     return [None if value is UNSET else value for value in values] if missing else values
-
-
-def _holds(trial: Trial, query: CaseQuery) -> bool:
-    return all(condition.holds(field_value(trial, condition.name)) for condition in query.conditions)
 
 
 def field_value(trial: Trial, name: str) -> Any:

@@ -1,46 +1,30 @@
 """Other choices of gallery and probe images from similarity matrices (`hate permute`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.run_names import run_names
 from harness.errors import DataError, UsageError
 from harness.matrices.labels import Labels
-from harness.matrices.matrix import SUBJECT, Matrix, align_matrices, scores_of
+from harness.matrices.matrix import Matrix, align_matrices, scores_of
+from harness.options.experiments import PermuteOptions
 from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.galleries import ImagePairs, PermutationCounts, percentile_interval, permute, share_not_better
 from harness.stats.rates import Interval
 
 
-@dataclass(frozen=True)
-class ExchangeRule:
+def rule_words(options: PermuteOptions) -> str:
     """In which columns a gallery and a probe image of a person must differ, and in which they must agree."""
-
-    differ: Sequence[str] = ()
-    agree: Sequence[str] = ()
-
-    @property
-    def words(self) -> str:
-        """For people."""
-        parts = [f"differ in {name}" for name in self.differ] + [f"agree in {name}" for name in self.agree]
-        return "gallery and probe image of a person " + (" and ".join(parts) if parts else "are different images")
+    parts = [f"differ in {name}" for name in options.differ] + [f"agree in {name}" for name in options.agree]
+    return "gallery and probe image of a person " + (" and ".join(parts) if parts else "are different images")
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """The choices, and the people who have none."""
-
-    choices: ImagePairs
-    left_out: Sequence[str]
-
-
-def exchangeable(matrix: Matrix, rule: ExchangeRule, identity: str = SUBJECT) -> Exchange:
-    """All pairs that the rule allows. An image is never its own gallery; people without a pair are left out."""
-    sides = [_ImageSide(labels, rule, identity) for labels in (matrix.rows, matrix.columns)]
+def exchangeable(matrix: Matrix, options: PermuteOptions) -> tuple[ImagePairs, list[str]]:
+    """All pairs that the options allow, and the people who have none. An image is never its own gallery."""
+    sides = [_ImageSide(labels, options) for labels in (matrix.rows, matrix.columns)]
     same, places = matrix.same(), [side.by_person() for side in sides]
     people = sorted(places[0].keys() | places[1].keys())
     pairs: list[tuple[IntArray, IntArray]] = []
@@ -57,19 +41,21 @@ def exchangeable(matrix: Matrix, rule: ExchangeRule, identity: str = SUBJECT) ->
         codes.append(patterns.setdefault(np.array(allowed.shape).tobytes() + allowed.tobytes(), len(patterns)))
     if len(pairs) < 2:
         raise UsageError(
-            f"{matrix.name}: {rule.words}: that leaves {len(pairs)} of {len(people)} people, and two are needed; relax "
-            "--differ and --agree, or name the person on each image with --subject"
+            f"{matrix.name}: {rule_words(options)}: that leaves {len(pairs)} of {len(people)} people, and two are "
+            "needed; relax --differ and --agree, or name the person on each image with --subject"
         )
-    return Exchange(_choices(pairs, codes), left_out)
+    rows, columns = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    starts = np.concatenate(([0], np.cumsum([len(pair[0]) for pair in pairs]))).astype(np.intp)
+    return ImagePairs(rows, columns, starts, np.array(codes, dtype=np.intp)), left_out
 
 
 class _ImageSide:
     """The rows, or the columns, of the matrix."""
 
-    def __init__(self, labels: Labels, rule: ExchangeRule, identity: str) -> None:
-        self.person = labels.column(identity)
-        self.differ = [labels.column(name) for name in rule.differ]
-        self.agree = [labels.column(name) for name in rule.agree]
+    def __init__(self, labels: Labels, options: PermuteOptions) -> None:
+        self.person = labels.column(options.subject)
+        self.differ = [labels.column(name) for name in options.differ]
+        self.agree = [labels.column(name) for name in options.agree]
 
     def by_person(self) -> dict[str, IntArray]:
         """Places by person, sorted by the rule's columns, so that people with the same days have the same pattern."""
@@ -90,25 +76,6 @@ def _allowed(rows: IntArray, columns: IntArray, sides: Sequence[_ImageSide], sam
     return np.asarray(allowed)
 
 
-def _choices(pairs: Sequence[tuple[IntArray, IntArray]], codes: Sequence[int]) -> ImagePairs:
-    rows, columns = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    starts = np.concatenate(([0], np.cumsum([len(pair[0]) for pair in pairs]))).astype(np.intp)
-    return ImagePairs(rows, columns, starts, np.array(codes, dtype=np.intp))
-
-
-@dataclass(frozen=True)
-class PermuteRequest:
-    """All options."""
-
-    rule: ExchangeRule = field(default_factory=ExchangeRule)
-    identity: str = SUBJECT
-    experiments: int = 10_000
-    ranks: int = 10
-    balanced: bool = True
-    confidence: float = 0.95
-    seed: int = 0
-
-
 @dataclass(frozen=True)
 class RateAtRank:
     """The distribution of a recognition rate."""
@@ -123,10 +90,11 @@ class RateAtRank:
 class DifferenceAtRank:
     """The distribution of the difference a - b, on the same draws; the counts are of experiments."""
 
-    a: int
-    b: int
+    a: str
+    b: str
     rank: int
-    mean: float
+    # The mean.
+    difference: float
     interval: Interval
     a_better: int
     ties: int
@@ -140,55 +108,46 @@ class PermutedRates:
     """The results of all virtual experiments."""
 
     names: Sequence[str]
-    request: PermuteRequest
+    options: PermuteOptions
     permuted: PermutationCounts
-    pairs_of_images: int
+    image_pairs: int
     left_out: Sequence[str]
     patterns: int
     rates: Sequence[Sequence[RateAtRank]]
     pairs: Sequence[DifferenceAtRank]
 
 
-def permuted_rates(matrices: Sequence[Matrix], request: PermuteRequest) -> PermutedRates:
+def permuted_rates(matrices: Sequence[Matrix], options: PermuteOptions) -> PermutedRates:
     """Draw, rank and count; every algorithm has the same draws."""
     matched = align_matrices(matrices)
-    exchange = exchangeable(matched[0], request.rule, request.identity)
-    people = exchange.choices.people
-    if request.ranks > people:
-        raise UsageError(f"--ranks {request.ranks}: a gallery has only {people} people")
-    return _summary(matched, exchange, _permute(matched, exchange, request), request)
-
-
-def _permute(matrices: Sequence[Matrix], exchange: Exchange, request: PermuteRequest) -> PermutationCounts:
+    choices, left_out = exchangeable(matched[0], options)
+    if options.ranks > choices.people:
+        raise UsageError(f"--ranks {options.ranks}: a gallery has only {choices.people} people")
     try:
-        return permute(
-            [scores_of(matrix) for matrix in matrices],
-            exchange.choices,
-            larger_is_better=[matrix.larger_is_better for matrix in matrices],
-            rng=np.random.default_rng(request.seed),
-            experiments=request.experiments,
-            ranks=request.ranks,
-            balanced=request.balanced,
+        permuted = permute(
+            [scores_of(matrix) for matrix in matched],
+            choices,
+            larger_is_better=[matrix.larger_is_better for matrix in matched],
+            rng=np.random.default_rng(options.seed),
+            experiments=options.experiments,
+            ranks=options.ranks,
+            balanced=options.balanced,
         )
     except ValueError as error:
-        raise DataError(f"{', '.join(matrix.name for matrix in matrices)}: {error}") from None
-
-
-def _summary(
-    matrices: Sequence[Matrix], exchange: Exchange, permuted: PermutationCounts, request: PermuteRequest
-) -> PermutedRates:
-    algorithms, ranks = range(len(matrices)), range(1, request.ranks + 1)
+        raise DataError(f"{', '.join(matrix.name for matrix in matched)}: {error}") from None
+    names = run_names(*([matrix.name for matrix in matched],) * 2)
+    ranks = range(1, options.ranks + 1)
     return PermutedRates(
-        names=run_names(*([matrix.name for matrix in matrices],) * 2),
-        request=request,
+        names=names,
+        options=options,
         permuted=permuted,
-        pairs_of_images=exchange.choices.rows.size,
-        left_out=exchange.left_out,
-        patterns=len(set(exchange.choices.patterns.tolist())),
-        rates=[[_at_rank(permuted, a, rank, request.confidence) for rank in ranks] for a in algorithms],
+        image_pairs=choices.rows.size,
+        left_out=left_out,
+        patterns=len(set(choices.patterns.tolist())),
+        rates=[[_at_rank(permuted, a, rank, options.confidence) for rank in ranks] for a in range(len(matched))],
         pairs=[
-            _difference_at_rank(permuted, pair, rank, request.confidence)
-            for pair in combinations(algorithms, 2)
+            _difference_at_rank(names, permuted, pair, rank, options.confidence)
+            for pair in combinations(range(len(matched)), 2)
             for rank in ranks
         ],
     )
@@ -201,15 +160,15 @@ def _at_rank(permuted: PermutationCounts, algorithm: int, rank: int, confidence:
 
 
 def _difference_at_rank(
-    permuted: PermutationCounts, pair: tuple[int, int], rank: int, confidence: float
+    names: Sequence[str], permuted: PermutationCounts, pair: tuple[int, int], rank: int, confidence: float
 ) -> DifferenceAtRank:
     difference = permuted.differences(*pair, rank)
     above, below = int(np.count_nonzero(difference > 0)), int(np.count_nonzero(difference < 0))
     return DifferenceAtRank(
-        a=pair[0],
-        b=pair[1],
+        a=names[pair[0]],
+        b=names[pair[1]],
         rank=rank,
-        mean=float(difference.mean()),
+        difference=float(difference.mean()),
         interval=percentile_interval(difference, confidence=confidence),
         a_better=above,
         ties=len(difference) - above - below,
@@ -217,49 +176,3 @@ def _difference_at_rank(
         p_not_better=share_not_better(difference),
         p_b_not_better=share_not_better(-difference),
     )
-
-
-def permute_json(result: PermutedRates, other: PermutedRates | None = None) -> dict[str, Any]:
-    """All results; `other` is the same with unbalanced draws."""
-    request = result.request
-    payload = {
-        "experiments": request.experiments,
-        "seed": request.seed,
-        "sampling": "balanced" if request.balanced else "unbalanced",
-        "target": "these people, other choices of image",
-        "people": result.permuted.people,
-        "left_out": list(result.left_out),
-        "image_pairs": result.pairs_of_images,
-        "differ": list(request.rule.differ),
-        "agree": list(request.rule.agree),
-        "confidence": request.confidence,
-        **_distributions(result),
-    }
-    return payload if other is None else {**payload, "unbalanced": _distributions(other)}
-
-
-def _distributions(result: PermutedRates) -> dict[str, Any]:
-    named = zip(result.names, result.rates, strict=True)
-    return {
-        "algorithms": [{"name": name, "rates": [_rate_json(one) for one in rates]} for name, rates in named],
-        "pairs": [_pair_json(pair, result) for pair in result.pairs],
-    }
-
-
-def _rate_json(one: RateAtRank) -> dict[str, Any]:
-    return {"rank": one.rank, "mean": one.mean, "sd": one.sd, "interval": [one.interval.low, one.interval.high]}
-
-
-def _pair_json(pair: DifferenceAtRank, result: PermutedRates) -> dict[str, Any]:
-    return {
-        "a": result.names[pair.a],
-        "b": result.names[pair.b],
-        "rank": pair.rank,
-        "p_not_better": pair.p_not_better,
-        "p_b_not_better": pair.p_b_not_better,
-        "difference": pair.mean,
-        "interval": [pair.interval.low, pair.interval.high],
-        "a_better": pair.a_better,
-        "ties": pair.ties,
-        "b_better": pair.b_better,
-    }

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,29 +16,26 @@ from harness.stats.replication.sample import Sample, make_sample
 WITH_STRATA = (Method.BRR, Method.JACKKNIFE, Method.BOOTSTRAP)
 WITHOUT_STRATA = (Method.JACKKNIFE, Method.BOOTSTRAP)
 # The suffix of a method that ignores the strata.
-NO_STRATA = ", no strata"
+NO_STRATA = "_no_strata"
 
 
 @dataclass(frozen=True, eq=False)
 class MethodComparison:
-    """`se` by method, named with `NO_STRATA` if it ignores the strata. `per_stratum` is None if strata differ in size.
+    """`se` by method, named with `NO_STRATA` if it ignores the strata; one number for each rank.
 
-    `fewer`: standard errors of each sample without the n-th unit of every stratum.
+    `units_per_stratum` is None if strata differ in size. `se_with_a_unit_less`: standard errors of each sample without
+    the n-th unit of every stratum.
     """
 
     name: str
     strata: int
     units: int
-    per_stratum: int | None
+    units_per_stratum: int | None
+    ranks: list[int]
     rates: FloatArray
     se: Mapping[str, FloatArray]
     replicates: Mapping[str, int | None]
-    fewer: Sequence[FloatArray]
-
-    @property
-    def ranks(self) -> list[int]:
-        """1, 2, ..."""
-        return list(range(1, self.rates.size + 1))
+    se_with_a_unit_less: Sequence[FloatArray]
 
 
 def compare_methods(ranked: ProbeRanks, *, limit: int | None = None, seed: int = 0) -> MethodComparison:
@@ -50,17 +46,18 @@ def compare_methods(ranked: ProbeRanks, *, limit: int | None = None, seed: int =
     plain = make_sample(sample.cases, units=sample.unit_of_case if sample.clustered else None)
     curves = {method.value: _curve(ranked.rank, sample, method, last, seed) for method in WITH_STRATA}
     curves |= {method.value + NO_STRATA: _curve(ranked.rank, plain, method, last, seed) for method in WITHOUT_STRATA}
-    sizes = set(sample.stratum_sizes.tolist())
+    rates, sizes = curves[Method.BRR.value].bands.rate, set(sample.stratum_sizes.tolist())
     per_stratum = sizes.pop() if len(sizes) == 1 else None
     return MethodComparison(
         name=ranked.name,
         strata=sample.strata,
         units=sample.units,
-        per_stratum=per_stratum,
-        rates=curves[Method.BRR.value].bands.rate,
+        units_per_stratum=per_stratum,
+        ranks=list(range(1, rates.size + 1)),
+        rates=rates,
         se={name: curve.bands.se for name, curve in curves.items()},
         replicates={name: curve.bands.replicates for name, curve in curves.items()},
-        fewer=_fewer(ranked.rank, sample, per_stratum, last, seed),
+        se_with_a_unit_less=_fewer(ranked.rank, sample, per_stratum, last, seed),
     )
 
 
@@ -85,18 +82,3 @@ def _part(sample: Sample, at: npt.NDArray[np.bool_]) -> Sample:
     return make_sample(
         int(at.sum()), strata=sample.stratum_of_unit[units], units=units, weights=sample.weights[at], lone=sample.lone
     )
-
-
-def methods_json(comparison: MethodComparison) -> dict[str, Any]:
-    """All ranks."""
-    return {
-        "name": comparison.name,
-        "strata": comparison.strata,
-        "units": comparison.units,
-        "units_per_stratum": comparison.per_stratum,
-        "ranks": comparison.ranks,
-        "rates": comparison.rates.tolist(),
-        "se": {name.replace(NO_STRATA, "_no_strata"): se.tolist() for name, se in comparison.se.items()},
-        "replicates": {name.replace(NO_STRATA, "_no_strata"): count for name, count in comparison.replicates.items()},
-        "se_with_a_unit_less": [se.tolist() for se in comparison.fewer],
-    }

@@ -1,7 +1,5 @@
 """The error of a run's rate: by its design, and from the algorithm's randomness and the training sample."""
 
-import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,9 +90,3 @@ def transcripts_training(paths: Sequence[Path], repeat: int) -> TrainingVariance
         return training_variance(np.stack(tables, axis=1), **case_groups(columns[0], repeat))
     except ValueError as error:
         raise TranscriptError(f"{paths[0]} and the others: {error}") from None
-
-
-def variance_json(parts: Repeats | TrainingVariance) -> dict[str, Any]:
-    """All fields by name; null if one case, run or training is not enough."""
-    plain = dataclasses.asdict(parts)
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in plain.items()}

@@ -1,16 +1,20 @@
 """Whether the urn is well mixed: which sampling design explains how a rate varies (`hate urn`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from harness.analysis.sampling import finite
-from harness.analysis.urn_elements import UrnElements
-from harness.errors import UsageError
+from harness.analysis.align import Run
+from harness.analysis.decisions import limits_of, read_answers
+from harness.errors import TranscriptError, UsageError
+from harness.matrices.matrix import Matrix
+from harness.options.experiments import UrnOptions
+from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.urn import DESIGNS, MOST_THRESHOLDS, Mixing, mixing
+from harness.stats.urn import MOST_THRESHOLDS, Mixing, mixing
 from harness.stats.urn_trials import (
     Trials,
     added_between_trials,
@@ -19,6 +23,101 @@ from harness.stats.urn_trials import (
     share_within_groups,
     shuffle_within,
 )
+from harness.transcript.columns import Coded
+
+# Columns that every source has: the source itself, and the repetition of `--repeat`.
+SOURCE, REPEAT = "source", "repeat"
+
+
+@dataclass(frozen=True, eq=False)
+class UrnElements:
+    """`success` is (elements, thresholds); a threshold is None for outcomes as recorded."""
+
+    success: BoolArray
+    thresholds: Sequence[float | None]
+    columns: Mapping[str, IntArray]
+    rule: str
+    left_out: int = 0
+
+    def column(self, name: str, option: str) -> IntArray:
+        """A column as numbers from 0."""
+        if name not in self.columns:
+            raise UsageError(f"{option} {name}: no such column; {nearest(name, self.columns)}")
+        return self.columns[name]
+
+
+def from_runs(runs: Sequence[Run], paths: Sequence[Path], thresholds: Sequence[float]) -> UrnElements:
+    """The records of transcripts, at values of their decision parameter, or with their recorded outcomes."""
+    incomplete = [run.source for run in runs if not run.columns.complete]
+    if incomplete:
+        raise TranscriptError(f"{incomplete[0]}: incomplete; finish it with --resume first")
+    if thresholds:
+        success = np.concatenate([_decided(path, thresholds) for path in paths])
+        rule = f"decided again at each {limits_of(runs[0].columns.header).param}"
+    else:
+        success = np.concatenate([run.columns.success for run in runs])[:, None]
+        rule = "outcome TP or TN, as recorded"
+    return UrnElements(success, list(thresholds) or [None], _columns_of_runs(runs), rule)
+
+
+def _decided(path: Path, thresholds: Sequence[float]) -> BoolArray:
+    answers = read_answers(path)
+    limit = np.array(answers.limit)[:, None]
+    accepted = limit >= np.array(thresholds) if answers.falling else limit <= np.array(thresholds)
+    return np.asarray(accepted == np.array(answers.positive, dtype=np.bool_)[:, None])
+
+
+def _columns_of_runs(runs: Sequence[Run]) -> dict[str, IntArray]:
+    names = dict.fromkeys(name for run in runs for name in run.columns.columns)
+    own = {"expect": "expect", "truth": "real_class", "stratum": "stratum", "psu": "psu"}
+    columns = {name: _joined([run.columns.columns.get(name) for run in runs], runs) for name in names}
+    for name, attribute in own.items():
+        coded: list[Coded] = [getattr(run.columns, attribute) for run in runs]
+        if name not in columns and any((one.codes >= 0).any() for one in coded):
+            columns[name] = _joined(coded, runs)
+    sizes = [len(run.columns.ids) for run in runs]
+    columns.setdefault("id", _numbered(np.array([name for run in runs for name in run.columns.ids])))
+    columns.setdefault(SOURCE, np.repeat(np.arange(len(runs)), sizes))
+    columns.setdefault(REPEAT, _numbered(np.concatenate([run.columns.repeat for run in runs])))
+    return columns
+
+
+def _joined(parts: Sequence[Coded | None], runs: Sequence[Run]) -> IntArray:
+    """A column over several transcripts, by its texts; a missing value is a level of its own."""
+    place: dict[str, int] = {"": 0}
+    joined = []
+    for part, run in zip(parts, runs, strict=True):
+        if part is None:
+            joined.append(np.zeros(len(run.columns.ids), np.intp))
+            continue
+        table = np.array([*(place.setdefault(label, len(place)) for label in part.labels), 0], dtype=np.intp)
+        joined.append(table[part.codes])
+    return _numbered(np.concatenate(joined))
+
+
+def from_matrices(
+    matrices: Sequence[Matrix], thresholds: Sequence[float], *, on: str = "rank", identity: str
+) -> UrnElements:
+    """The probes of matrices; success is a rank up to the threshold, or a score of the right person that passes it."""
+    ranks = [matrix.ranks(identity) for matrix in matrices]
+    values = np.concatenate([one.rank if on == "rank" else one.best_right for one in ranks])
+    known = ~np.isnan(values)
+    larger = {matrix.larger_is_better for matrix in matrices} == {True}
+    limits = np.array(thresholds or [1.0])
+    above = on == "score" and larger
+    success = values[known, None] >= limits if above else values[known, None] <= limits
+    labels = [matrix.rows for matrix in matrices]
+    names = [name for name in labels[0].columns if all(name in one.columns for one in labels)]
+    columns = {name: _numbered(np.concatenate([one.column(name) for one in labels])[known]) for name in names}
+    columns.setdefault(SOURCE, np.repeat(np.arange(len(labels)), [len(one) for one in labels])[known])
+    rule = f"{on} {'at least' if above else 'at most'} the threshold"
+    return UrnElements(success, limits.tolist(), columns, rule, int(np.count_nonzero(~known)))
+
+
+def _numbered(values: npt.NDArray[np.generic]) -> IntArray:
+    codes = np.unique(values, return_inverse=True)[1]
+    return np.asarray(codes.reshape(-1), dtype=np.intp)
+
 
 # A column that explains less is not suggested.
 LEAST = 0.1
@@ -64,30 +163,8 @@ def _best(action: str, shares: Mapping[str, float], columns: Mapping[str, IntArr
 
 # The paper's number, for a group with one element in a repetition.
 ELEMENTS = 4
-# With fresh groups in each trial, the number of trials, unless the request sets the groups per trial.
+# With fresh groups in each trial, the number of trials, unless the groups per trial are given.
 FRESH_TRIALS = 10
-FRESH = -1
-
-
-@dataclass(frozen=True)
-class UrnRequest:
-    """All options. `resample`: how many new groups each trial draws; None for the same groups."""
-
-    group: str
-    trial: str | None = None
-    elements: int | None = None
-    shuffle: Sequence[str] = ()
-    resample: int | None = None
-    design: str | None = None
-    runs: int = 1
-    permutations: int = 999
-    alpha: float = 0.05
-    seed: int = 0
-
-    @property
-    def proposed(self) -> str:
-        """The design that is tested."""
-        return self.design or ("st" if self.resample is None else "cl")
 
 
 @dataclass(frozen=True)
@@ -109,7 +186,7 @@ class UrnRow:
 class UrnExperiment:
     """The results; the numbers are those of the first run."""
 
-    request: UrnRequest
+    options: UrnOptions
     rule: str
     groups: int
     trials: int
@@ -123,65 +200,65 @@ class UrnExperiment:
     next: CofactorSuggestion | None = None
 
 
-def draw_from_urn(elements: UrnElements, request: UrnRequest) -> UrnExperiment:
+def draw_from_urn(elements: UrnElements, options: UrnOptions) -> UrnExperiment:
     """All runs; if there are several, each takes a random half of the repetitions, as in the paper."""
     if len(elements.thresholds) > MOST_THRESHOLDS:
         raise UsageError(f"--threshold: {len(elements.thresholds)} values; {MOST_THRESHOLDS} at most")
-    table = _Table.of(elements, request)
-    runs = [_run(elements, request, table, number) for number in range(request.runs)]
-    return _experiment(elements, request, table, runs[0][0], [row for _, rows in runs for row in rows])
+    dealer, dealt, rows = _Dealer(elements, options), list[Trials](), list[UrnRow]()
+    for number in range(options.runs):
+        rng = np.random.default_rng([options.seed, number])
+        dealt.append(dealer.trials(rng, 1.0 if options.runs == 1 else 0.5))
+        mixings = mixing(elements.success, dealt[-1], rng=rng, permutations=options.permutations)
+        rows += [
+            UrnRow(number + 1, threshold, one, one.compatible(options.alpha))
+            for threshold, one in zip(elements.thresholds, mixings, strict=True)
+        ]
+    first = dealt[0]
+    return UrnExperiment(
+        options=options,
+        rule=elements.rule,
+        groups=first.groups,
+        trials=first.count,
+        cells=first.cells,
+        per_trial=round(first.at.size / first.count),
+        elements=dealer.elements,
+        alone=first.alone,
+        left_out=elements.left_out,
+        rows=rows,
+        next=_next(elements, options, first, rows[: len(elements.thresholds)]),
+    )
 
 
-def _run(elements: UrnElements, request: UrnRequest, table: "_Table", number: int) -> tuple[Trials, list[UrnRow]]:
-    rng = np.random.default_rng([request.seed, number])
-    trials = table.trials(rng, 1.0 if request.runs == 1 else 0.5)
-    mixings = mixing(elements.success, trials, rng=rng, permutations=request.permutations)
-    return trials, [
-        UrnRow(number + 1, threshold, one, one.compatible(request.alpha))
-        for threshold, one in zip(elements.thresholds, mixings, strict=True)
-    ]
+class _Dealer:
+    """Deals elements to trials, by their groups and repetitions."""
 
-
-@dataclass(frozen=True)
-class _Table:
-    """Groups and repetitions as numbers."""
-
-    group: IntArray
-    repetition: IntArray | None
-    unit: IntArray | None
-    elements: int
-    resample: int | None
-
-    @classmethod
-    def of(cls, elements: UrnElements, request: UrnRequest) -> "_Table":
-        group = elements.column(request.group, "--group")
-        repetition = None if request.trial is None else elements.column(request.trial, "--trial")
-        if repetition is None and request.resample is None:
+    def __init__(self, elements: UrnElements, options: UrnOptions) -> None:
+        self._group = elements.column(options.group, "--group")
+        self._repetition = None if options.trial is None else elements.column(options.trial, "--trial")
+        if self._repetition is None and options.resample is None:
             raise UsageError("--trial COLUMN: say what is repeated (or --resample groups, to draw other groups)")
-        if repetition is None and request.shuffle:
+        if self._repetition is None and options.shuffle:
             raise UsageError("--shuffle: needs --trial COLUMN; without it elements are dealt at random already")
-        unit = None
-        if repetition is not None and request.shuffle:
-            cofactors = [elements.column(name, "--shuffle") for name in request.shuffle]
-            unit = _crossed([group, repetition, *cofactors])
-        taken = request.elements or _default_elements(group, repetition)
-        resample = request.resample
-        if resample == FRESH:
-            resample = max(2, (int(group.max()) + 1) // FRESH_TRIALS)
-        return cls(group, repetition, unit, taken, resample)
+        self._unit = None
+        if self._repetition is not None and options.shuffle:
+            cofactors = [elements.column(name, "--shuffle") for name in options.shuffle]
+            self._unit = _crossed([self._group, self._repetition, *cofactors])
+        self.elements = options.elements or _default_elements(self._group, self._repetition)
+        self._resample = None
+        if options.resample is not None:
+            self._resample = options.groups or max(2, (int(self._group.max()) + 1) // FRESH_TRIALS)
 
     def trials(self, rng: np.random.Generator, share: float) -> Trials:
+        """Trials from a share of the repetitions."""
+        repetition, resample = self._repetition, self._resample
         try:
-            if self.repetition is None:
-                return fresh_trials(self.group, rng=rng, elements=self.elements, groups=self.resample or 2)
-            repetition = self.repetition
-            if self.unit is not None:
-                repetition = shuffle_within(self.group, repetition, self.unit, rng=rng)
-            return make_trials(
-                self.group, repetition, rng=rng, elements=self.elements, share=share, resample=self.resample
-            )
+            if repetition is None:
+                return fresh_trials(self._group, rng=rng, elements=self.elements, groups=resample or 2)
+            if self._unit is not None:
+                repetition = shuffle_within(self._group, repetition, self._unit, rng=rng)
+            return make_trials(self._group, repetition, rng=rng, elements=self.elements, share=share, resample=resample)
         except ValueError as error:
-            drawn = "" if self.resample is None else f", --groups {self.resample}"
+            drawn = "" if resample is None else f", --groups {resample}"
             raise UsageError(f"--elements {self.elements}{drawn}: {error}") from None
 
 
@@ -200,73 +277,20 @@ def _crossed(columns: Sequence[IntArray]) -> IntArray:
     return code
 
 
-def _experiment(
-    elements: UrnElements, request: UrnRequest, table: _Table, trials: Trials, rows: Sequence[UrnRow]
-) -> UrnExperiment:
-    return UrnExperiment(
-        request=request,
-        rule=elements.rule,
-        groups=trials.groups,
-        trials=trials.count,
-        cells=trials.cells,
-        per_trial=round(trials.at.size / trials.count),
-        elements=table.elements,
-        alone=trials.alone,
-        left_out=elements.left_out,
-        rows=rows,
-        next=_next(elements, request, trials, rows[: len(elements.thresholds)]),
-    )
-
-
 def _next(
-    elements: UrnElements, request: UrnRequest, trials: Trials, rows: Sequence[UrnRow]
+    elements: UrnElements, options: UrnOptions, trials: Trials, rows: Sequence[UrnRow]
 ) -> CofactorSuggestion | None:
     """A suggestion for the threshold at which the proposed design fails most clearly, if it does."""
-    failed = [number for number, row in enumerate(rows) if row.rejects(request.proposed)]
+    failed = [number for number, row in enumerate(rows) if row.rejects(options.proposed)]
     if not failed:
         return None
-    worst = min(failed, key=lambda number: rows[number].mixing.p_values[request.proposed])
+    worst = min(failed, key=lambda number: rows[number].mixing.p_values[options.proposed])
     mixed = rows[worst].mixing
-    excess = mixed.sample_variance - mixed.predicted[request.proposed]
+    excess = mixed.sample_variance - mixed.predicted[options.proposed]
     success = elements.success[trials.at, worst]
-    known = {name: codes[trials.at] for name, codes in elements.columns.items() if name != request.group}
+    known = {name: codes[trials.at] for name, codes in elements.columns.items() if name != options.group}
     if excess > 0:
         return shuffle_next(success, trials, known, excess)
-    for name in (request.trial, *request.shuffle):
+    for name in (options.trial, *options.shuffle):
         known.pop(name or "", None)
     return group_next(success, trials, known, mixed.predicted["st"] - mixed.sample_variance)
-
-
-def urn_json(experiment: UrnExperiment) -> dict[str, Any]:
-    """All results."""
-    request = experiment.request
-    return {
-        "rows": [_row(row) for row in experiment.rows],
-        "group": request.group,
-        "trial": request.trial,
-        "shuffle": list(request.shuffle),
-        "resample": "groups" if request.resample is not None else None,
-        "design": request.proposed,
-        "groups": experiment.groups,
-        "trials": experiment.trials,
-        "elements": experiment.elements,
-        "runs": request.runs,
-        "permutations": request.permutations,
-        "alpha": request.alpha,
-        "seed": request.seed,
-        "next": None if experiment.next is None else asdict(experiment.next),
-    }
-
-
-def _row(row: UrnRow) -> dict[str, Any]:
-    one = row.mixing
-    return {
-        "threshold": row.threshold,
-        "run": row.run,
-        "rate": one.rate,
-        "sample_variance": one.sample_variance,
-        **{design: finite(one.predicted[design]) for design in DESIGNS},
-        "ratios": {design: finite(one.ratio(design)) for design in DESIGNS},
-        "p_values": {design: finite(one.p_values[design]) for design in DESIGNS},
-        "compatible": list(row.compatible),
-    }

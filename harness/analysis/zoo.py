@@ -1,20 +1,17 @@
 """The biometric zoo of a run: whose claims fail, who is imitated, who imitates; from scores with two subjects each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.curve_bands import subject_labels
-from harness.analysis.run_names import check_same_version, identity_json
-from harness.analysis.sampling import finite
+from harness.analysis.run_names import check_same_version
 from harness.errors import TranscriptError, UsageError
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.zoo import FEWEST, QuarterOverlap, RankTest, kruskal_wallis, overlap, quarters
-from harness.transcript.format import TestInfo
 
 # Yager and Dunstone's animals: whether genuine and impostor scores are in the highest quarter or in the lowest.
 ANIMALS = {"worms": (False, True), "doves": (True, False), "chameleons": (True, True), "phantoms": (False, False)}
@@ -40,16 +37,14 @@ class Zoo:
     """All people of a run, and whether there are more of a kind than chance gives."""
 
     name: str
-    test: TestInfo
-    columns: tuple[str, str]
-    subjects: list[ZooSubject]
-    # Do people differ at all: goats by genuine scores, lambs as claimed, wolves as the other one.
-    tests: dict[str, RankTest | None]
-    animals: dict[str, QuarterOverlap]
-    adjusted: dict[str, float]
+    people: int
     # People without genuine or without impostor scores, and cases without a finite score.
     incomplete: int
     left_out: int
+    # Do people differ at all: goats by genuine scores, lambs as claimed, wolves as the other one.
+    tests: dict[str, RankTest | None]
+    animals: dict[str, QuarterOverlap]
+    subjects: list[ZooSubject]
 
 
 def zoo_runs(runs: Sequence[Run], columns: tuple[str, str], *, partial: bool = False) -> list[Zoo]:
@@ -93,29 +88,31 @@ def _zoo(aligned: AlignedRuns, name: str, columns: tuple[str, str]) -> Zoo:
             f"{name}: {known.size} subjects have genuine and impostor scores; the zoo needs {FEWEST} or more"
         )
     genuine_count = np.bincount(cases.claimed[cases.positive], minlength=len(cases.labels))
-    subjects = [
-        ZooSubject(
-            cases.labels[i], int(genuine_count[i]), int(impostor_count[i]), float(genuine[i]), float(impostor[i]),
-            float(as_claimed[i]), float(as_other[i]),
-        )
-        for i in known.tolist()
-    ]  # fmt: skip
     members, animals = _kinds(genuine[known], impostor[known], as_claimed[known], as_other[known])
-    p_values = adjusted([one.p_value for one in animals.values()], Multiplicity.HOLM)
     return Zoo(
         name=name,
-        test=aligned.headers[0].test,
-        columns=columns,
-        subjects=[_with_kinds(one, i, members) for i, one in enumerate(subjects)],
+        people=known.size,
+        incomplete=len(cases.labels) - known.size,
+        left_out=aligned.n - cases.score.size,
         tests={
             "goats": kruskal_wallis(cases.score[cases.positive], cases.claimed[cases.positive]),
             "lambs": kruskal_wallis(cases.score[against], cases.claimed[against]),
             "wolves": kruskal_wallis(cases.score[against], cases.other[against]),
         },
         animals=animals,
-        adjusted=dict(zip(animals, map(float, p_values), strict=True)),
-        incomplete=len(cases.labels) - known.size,
-        left_out=aligned.n - cases.score.size,
+        subjects=[
+            ZooSubject(
+                name=cases.labels[i],
+                genuine=int(genuine_count[i]),
+                impostor=int(impostor_count[i]),
+                genuine_mean=float(genuine[i]),
+                impostor_mean=float(impostor[i]),
+                claimed_mean=float(as_claimed[i]),
+                other_mean=float(as_other[i]),
+                kinds=tuple(SINGULAR[kind] for kind, inside in members.items() if inside[number]),
+            )
+            for number, i in enumerate(known.tolist())
+        ],
     )
 
 
@@ -131,12 +128,9 @@ def _kinds(
         "wolves": quarters(np.nan_to_num(as_other, nan=-np.inf))[1],
         **{name: first & second for name, (first, second) in pairs.items()},
     }
-    return members, {name: overlap(*pair) for name, pair in pairs.items()}
-
-
-def _with_kinds(subject: ZooSubject, number: int, members: dict[str, BoolArray]) -> ZooSubject:
-    kinds = tuple(SINGULAR[name] for name, inside in members.items() if inside[number])
-    return ZooSubject(**{**vars(subject), "kinds": kinds})
+    found = {name: overlap(*pair) for name, pair in pairs.items()}
+    p_values = adjusted([one.p_value for one in found.values()], Multiplicity.HOLM).tolist()
+    return members, {name: replace(one, p_adjusted=p) for (name, one), p in zip(found.items(), p_values, strict=True)}
 
 
 def _comparisons(aligned: AlignedRuns, columns: tuple[str, str]) -> _Comparisons:
@@ -158,38 +152,3 @@ def _check_pairs(aligned: AlignedRuns, columns: tuple[str, str], same: BoolArray
             f"--zoo {','.join(columns)}: case '{aligned.ids[place]}' is {kind}, but has {what} subjects; name the "
             "columns of who was claimed and who it was"
         )
-
-
-def zoo_json(zoos: Sequence[Zoo]) -> dict[str, Any]:
-    """Tests, counts and subjects of every run."""
-    return {
-        "test": identity_json(zoos[0].test),
-        "columns": list(zoos[0].columns),
-        "transcripts": [
-            {
-                "name": zoo.name,
-                "people": len(zoo.subjects),
-                "incomplete": zoo.incomplete,
-                "left_out": zoo.left_out,
-                "tests": {
-                    name: None if one is None else {"statistic": one.statistic, "df": one.df, "p_value": one.p_value}
-                    for name, one in zoo.tests.items()
-                },
-                "animals": {
-                    name: {
-                        "count": one.count,
-                        "expected": one.expected,
-                        "p_value": one.p_value,
-                        "p_adjusted": zoo.adjusted[name],
-                        "p_binomial": one.p_binomial,
-                    }
-                    for name, one in zoo.animals.items()
-                },
-                "subjects": [
-                    {key: finite(value) if isinstance(value, float) else value for key, value in vars(one).items()}
-                    for one in zoo.subjects
-                ],
-            }
-            for zoo in zoos
-        ],
-    }

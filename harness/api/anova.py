@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.anova import VarianceAnalysis, analyse_variance, anova_json
+from harness.analysis.anova import VarianceAnalysis, analyse_variance
+from harness.analysis.run_names import identity_json
 from harness.api.result import Result
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
@@ -26,7 +27,19 @@ class AnovaResult(Result):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return anova_json(self.found)
+        found, sample = self.found, self.found.sampling.sample
+        return {
+            "test": identity_json(found.aligned.headers[0].test),
+            "transcripts": [{"name": name} for name in found.aligned.names],
+            "anova": {
+                "factors": [{"name": factor.name, "levels": factor.levels} for factor in found.factors],
+                "cases": found.aligned.n,
+                "units": sample.units,
+                "strata": sample.strata,
+                "target": found.sampling.target,
+                "terms": found.terms,
+            },
+        }
 
     def blocks(self) -> Sequence[Block]:
         """A row for each term, and sentences."""

@@ -7,17 +7,16 @@ from typing import Any
 import msgspec
 
 from harness.analysis.differences import Differences, find_differences
-from harness.analysis.look import CaseQuery, TranscriptOverview, View, look
-from harness.analysis.run_names import run_names
-from harness.api.judged import judge_sources, self_reported_notes
+from harness.analysis.look import TranscriptOverview, View, look
+from harness.analysis.run_names import identity_json, run_names
 from harness.api.result import Result
-from harness.files.conditions import parse_condition
 from harness.options.cases import CaseOptions, DiffOptions
 from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
 from harness.report.formats import Format, json_parts, render_parts
+from harness.report.numbers import self_reported_notes
+from harness.site.judged import judge_sources
 from harness.site.locate import Source
-from harness.transcript.format import Header
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +36,7 @@ class CasesResult(Result):
 
     def _about(self) -> dict[str, Any]:
         run = self.view.run
-        return {"test": _test_payload(run.header), **_run_payload(run), "matching": self.view.matching}
+        return {"test": identity_json(run.header.test), **_run_payload(run), "matching": self.view.matching}
 
     def blocks(self) -> Sequence[Block]:
         """The cases."""
@@ -73,7 +72,7 @@ class DifferencesResult(Result):
         """Both runs, how often they differ, and the cases."""
         found = self.found
         return {
-            "test": _test_payload(found.a.header),
+            "test": identity_json(found.a.header.test),
             "a": {"name": self.names[0], **_run_payload(found.a)},
             "b": {"name": self.names[1], **_run_payload(found.b)},
             "cases": found.common,
@@ -93,25 +92,15 @@ class DifferencesResult(Result):
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:
     """The cases of a transcript that are asked for."""
-    return CasesResult(look(source.path, source.name, _case_query(options)))
+    return CasesResult(look(source.path, source.name, options))
 
 
 def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:
     """The cases on which two transcripts differ; a TranscriptError if the records of one contradict its test."""
-    query = _case_query(options)
-    found = find_differences((a.path, b.path), (a.name, b.name), query, answers=options.answers)
+    found = find_differences((a.path, b.path), (a.name, b.name), options)
     names = run_names([run.header.algorithm.name for run in (found.a, found.b)], [a.stem, b.stem])
     judged = judge_sources([a, b], [found.a.header, found.b.header])
     return DifferencesResult(found, names, options.answers, judged)
-
-
-def _case_query(options: CaseOptions) -> CaseQuery:
-    conditions = tuple(map(parse_condition, options.where))
-    return CaseQuery(frozenset(options.outcome), conditions, options.sort, options.limit)
-
-
-def _test_payload(header: Header) -> dict[str, str]:
-    return {"name": header.test.name, "version": header.test.version, "digest": header.test.digest}
 
 
 def _run_payload(run: TranscriptOverview) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Comparisons from Python: `compare` several algorithms, `confusion` of their classes."""
+"""Comparisons from Python: `compare` several algorithms."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison, comparison_json, pairs_json
-from harness.analysis.confusion import Confusion, ConfusionRequest, confusion_json, confusions, matrix_difference
 from harness.analysis.cross_check import SecondOpinion, cross_check, opinions_json
 from harness.analysis.fold_check import FoldOpinion, fold_opinions, folds_json
 from harness.analysis.pairs import Pair
@@ -18,18 +17,15 @@ from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_rem
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, ReplicationOptions, SeedOptions
-from harness.options.comparing import CompareOptions, ConfusionOptions, ContrastOptions
+from harness.options.comparing import CompareOptions, ContrastOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_summary
 from harness.report.comparison import tidy_table as comparison_table
-from harness.report.confusion import confusion_blocks
-from harness.report.confusion import tidy_table as confusion_table
 from harness.report.cross_check import opinion_blocks
 from harness.report.fold_check import fold_blocks
 from harness.report.formats import Format, json_parts
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
-from harness.report.plots.heat_maps import plot_confusion, plot_difference
 from harness.report.plots.values import plot_agreement
 from harness.report.unpaired import tidy_table as unpaired_table
 from harness.report.unpaired import unpaired_blocks
@@ -286,54 +282,3 @@ def _success_remark(found: Comparison, options: CompareOptions) -> str:
     if options.statistic is not None or main == "rate" or not _about_success(options):
         return ""
     return f"{_about_success(options)} is about success, so the rate is compared; without it, {main}"
-
-
-@dataclass(frozen=True, repr=False)
-class ConfusionResult(PictureResult):
-    """Confusion matrices: rows the truth, columns the answer."""
-
-    found: Sequence[Confusion]
-    confidence: float
-    pairs: int
-    remarks: Sequence[str] = ()
-
-    def payload(self) -> Any:
-        """As documented for the command."""
-        return confusion_json(self.found)
-
-    def blocks(self) -> Sequence[Block]:
-        """Matrices, recall and precision, the most confused pairs."""
-        return confusion_blocks(self.found, self.confidence, self.pairs)
-
-    def table(self) -> Table:
-        """A row for each cell."""
-        return confusion_table(self.found)
-
-    def drawn(self, look: PictureOptions) -> Picture:
-        """The matrix, or the difference of two."""
-        if len(self.found) > 2:
-            raise UsageError(f"--plot: {len(self.found)} transcripts; one is drawn, or the difference of two")
-        first, labels = self.found[0], self.found[0].labels
-        if len(self.found) == 1:
-            return plot_confusion(labels, first.matrix.tolist(), look, name=first.name)
-        other = self.found[1]
-        name = f"{first.name} less {other.name}"
-        return plot_difference(labels, matrix_difference(first, other).tolist(), look, name=name)
-
-
-def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
-    """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
-
-    Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
-    """
-    options = ConfusionOptions.given(options, settings)
-    request = ConfusionRequest(
-        threshold=options.threshold,
-        positives=options.positives,
-        intersect=options.intersect,
-        partial=options.partial,
-        confidence=options.confidence,
-        design=options,
-    )
-    opened = open_transcripts(transcripts, options)
-    return ConfusionResult(confusions(opened.runs(), request), options.confidence, options.pairs, opened.notes)

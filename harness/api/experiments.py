@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.permute import ExchangeRule, PermutedRates, PermuteRequest, permute_json, permuted_rates
-from harness.analysis.urn import FRESH, UrnExperiment, UrnRequest, draw_from_urn, urn_json
-from harness.analysis.urn_elements import UrnElements, from_matrices, from_runs
+from harness.analysis.permute import PermutedRates, permuted_rates
+from harness.analysis.urn import UrnExperiment, draw_from_urn, from_matrices, from_runs
 from harness.api.matrices import read_matrices
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
@@ -18,10 +17,10 @@ from harness.params import Param, ParamType
 from harness.report.blocks import Block, Table
 from harness.report.permutation import permutation_blocks, rank_table
 from harness.report.plots.canvas import Picture
-from harness.report.plots.identification import plot_permutation
+from harness.report.plots.permutation import plot_permutation
 from harness.report.plots.urn import plot_urn
 from harness.report.urn import tidy_table, urn_blocks
-from harness.stats.urn import permutations_needed
+from harness.stats.urn import DESIGNS, permutations_needed
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +32,21 @@ class PermutationResult(PictureResult):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return permute_json(self.found, self.other)
+        found, options = self.found, self.found.options
+        payload = {
+            "experiments": options.experiments,
+            "seed": options.seed,
+            "sampling": "balanced" if options.balanced else "unbalanced",
+            "target": "these people, other choices of image",
+            "people": found.permuted.people,
+            "left_out": found.left_out,
+            "image_pairs": found.image_pairs,
+            "differ": options.differ,
+            "agree": options.agree,
+            "confidence": options.confidence,
+            **_distributions(found),
+        }
+        return payload if self.other is None else payload | {"unbalanced": _distributions(self.other)}
 
     def blocks(self) -> Sequence[Block]:
         """Rates and pairs."""
@@ -48,6 +61,11 @@ class PermutationResult(PictureResult):
         return plot_permutation(self.found, look, self.other)
 
 
+def _distributions(found: PermutedRates) -> dict[str, Any]:
+    named = zip(found.names, found.rates, strict=True)
+    return {"algorithms": [{"name": name, "rates": rates} for name, rates in named], "pairs": found.pairs}
+
+
 @dataclass(frozen=True, repr=False)
 class UrnResult(PictureResult):
     """Which way of sampling explains how a rate varies from trial to trial."""
@@ -57,7 +75,35 @@ class UrnResult(PictureResult):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return urn_json(self.found)
+        found, options = self.found, self.found.options
+        return {
+            "rows": [
+                {
+                    "threshold": row.threshold,
+                    "run": row.run,
+                    "rate": row.mixing.rate,
+                    "sample_variance": row.mixing.sample_variance,
+                    **row.mixing.predicted,
+                    "ratios": {design: row.mixing.ratio(design) for design in DESIGNS},
+                    "p_values": row.mixing.p_values,
+                    "compatible": row.compatible,
+                }
+                for row in found.rows
+            ],
+            "group": options.group,
+            "trial": options.trial,
+            "shuffle": options.shuffle,
+            "resample": options.resample,
+            "design": options.proposed,
+            "groups": found.groups,
+            "trials": found.trials,
+            "elements": found.elements,
+            "runs": options.runs,
+            "permutations": options.permutations,
+            "alpha": options.alpha,
+            "seed": options.seed,
+            "next": found.next,
+        }
 
     def blocks(self) -> Sequence[Block]:
         """The variances, and what they say."""
@@ -74,19 +120,10 @@ class UrnResult(PictureResult):
 
 def permute(matrices: Sequence[str | Path], options: PermuteOptions) -> PermutationResult:
     """Permute gallery and probe images of the same people."""
-    request = PermuteRequest(
-        rule=ExchangeRule(options.differ, options.agree),
-        identity=options.subject,
-        experiments=options.experiments,
-        ranks=options.ranks,
-        balanced=options.sampling != "unbalanced",
-        confidence=options.confidence,
-        seed=options.seed,
-    )
     read = read_matrices(matrices, options)
-    found = permuted_rates(read, request)
+    found = permuted_rates(read, options)
     both = options.sampling == "both"
-    return PermutationResult(found, permuted_rates(read, replace(request, balanced=False)) if both else None)
+    return PermutationResult(found, permuted_rates(read, replace(options, sampling="unbalanced")) if both else None)
 
 
 def check_urn_options(options: UrnOptions) -> None:
@@ -104,31 +141,15 @@ def urn_of_matrices(matrices: Sequence[str | Path], options: UrnOptions) -> UrnR
     check_urn_options(options)
     thresholds = _thresholds(options.threshold)
     elements = from_matrices(read_matrices(matrices, options), thresholds, on=options.on, identity=options.subject)
-    return _urn(elements, options)
+    return UrnResult(draw_from_urn(elements, options))
 
 
 def urn_of_transcripts(transcripts: Transcripts, options: UrnOptions) -> UrnResult:
     """How a rate varies, of the records of transcripts."""
     check_urn_options(options)
     opened = open_transcripts(transcripts, options)
-    found = _urn(from_runs(opened.runs(), opened.paths, _thresholds(options.threshold)), options)
-    return replace(found, remarks=opened.notes)
-
-
-def _urn(elements: UrnElements, options: UrnOptions) -> UrnResult:
-    request = UrnRequest(
-        group=options.group,
-        trial=options.trial,
-        elements=options.elements,
-        shuffle=options.shuffle,
-        resample=None if options.resample is None else options.groups or FRESH,
-        design=options.design,
-        runs=options.runs,
-        permutations=options.permutations,
-        alpha=options.alpha,
-        seed=options.seed,
-    )
-    return UrnResult(draw_from_urn(elements, request))
+    elements = from_runs(opened.runs(), opened.paths, _thresholds(options.threshold))
+    return UrnResult(draw_from_urn(elements, options), opened.notes)
 
 
 def _thresholds(text: str | None) -> list[float]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.analysis.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
 from harness.analysis.curve import Curve, curves_json
-from harness.analysis.galleries import GalleryComparison, compare_galleries, galleries_json
-from harness.analysis.replication_methods import MethodComparison, compare_methods, methods_json
+from harness.analysis.galleries import GalleryComparison, compare_galleries
+from harness.analysis.replication_methods import MethodComparison, compare_methods
 from harness.analysis.run_names import run_names
 from harness.api.curve_result import CurveResult
 from harness.api.matrices import is_matrix, read_matrices
@@ -19,10 +19,11 @@ from harness.options.curves import CmcOptions
 from harness.report.blocks import Block, Table
 from harness.report.curve_chart import curve_chart
 from harness.report.curve_view import CurveView
-from harness.report.identification import gallery_blocks, method_blocks, tidy_effect_table, tidy_method_table
+from harness.report.galleries import gallery_blocks, tidy_effect_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.chart import plot_chart
-from harness.report.plots.identification import plot_methods
+from harness.report.plots.replication_methods import plot_methods
+from harness.report.replication_methods import method_blocks, tidy_method_table
 from harness.site.locate import Source
 
 
@@ -32,20 +33,17 @@ class GalleriesResult(PictureResult):
 
     view: CurveView
     found: Sequence[GalleryComparison]
+    # The curve of every gallery.
+    curves: Sequence[Curve]
     confidence: float
-
-    @property
-    def curves(self) -> list[Curve]:
-        """The curve of every gallery."""
-        return [curve for one in self.found for curve in one.curves]
 
     def payload(self) -> Any:
         """The curves and the tests."""
-        return curves_json(self.curves, self.confidence) | {"galleries": [galleries_json(one) for one in self.found]}
+        return curves_json(self.curves, self.confidence) | {"galleries": self.found}
 
     def blocks(self) -> Sequence[Block]:
         """Curves and tests."""
-        return gallery_blocks(self.found, self.confidence)
+        return gallery_blocks(self.found, self.curves, self.confidence)
 
     def table(self) -> Table:
         """The tests."""
@@ -65,7 +63,7 @@ class MethodsResult(PictureResult):
 
     def payload(self) -> Any:
         """Every method, rank by rank."""
-        return {"methods": [methods_json(one) for one in self.found]}
+        return {"methods": self.found}
 
     def blocks(self) -> Sequence[Block]:
         """The methods side by side."""
@@ -89,7 +87,8 @@ def rank_curves(
     if options.galleries is not None:
         matrices = read_matrices([str(one) for one in listed(given)], options)
         compared = [compare_galleries(matrix, options.galleries, options) for matrix in matrices]
-        return GalleriesResult(view, compared, options.confidence)
+        curves = [curve for _, own in compared for curve in own]
+        return GalleriesResult(view, [one for one, _ in compared], curves, options.confidence)
     ranked, notes = _rank(listed(given), options)
     if options.methods:
         found = [compare_methods(one, limit=options.ranks, seed=options.seed) for one in ranked]

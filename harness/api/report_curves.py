@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from harness.analysis.align import Run, names_of
 from harness.analysis.cmc import match_curve, ranks_of_run
-from harness.analysis.confusion import ConfusionRequest, confusions
+from harness.analysis.confusion import confusions
 from harness.analysis.curve import find_crossings
 from harness.analysis.curves import make_curves
 from harness.analysis.element_curve import free_response_curves
@@ -17,6 +17,7 @@ from harness.api.curves import CMC, FROC, PR, ROC
 from harness.api.report_material import ReportMaterial
 from harness.api.runs import unit_words
 from harness.errors import HateError
+from harness.options.comparing import ConfusionOptions
 from harness.options.curves import CmcOptions, CurveOptions, FrocOptions
 from harness.report.page.curves import curve_parts, error_parts
 from harness.report.page.data_sheet import confusion_parts
@@ -70,10 +71,9 @@ def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part
 
 def confusion_section(material: ReportMaterial) -> ReportSection | None:
     """The confusion matrix of a single run; None if its answers are not classes."""
-    options = material.options
-    request = ConfusionRequest(partial=options.partial, confidence=options.confidence, design=options)
+    options = ConfusionOptions.taken_from(material.options)
     try:
-        [found] = confusions(material.runs, request)
+        [found] = confusions(material.runs, options)
     except HateError:
         return None
     return ReportSection("confusion", "Which class is mistaken for which", confusion_parts(found, options.confidence))

@@ -11,7 +11,6 @@ from harness.analysis.cells import Measurement
 from harness.analysis.compare import CompareRequest, compare_runs
 from harness.analysis.comparison import Comparison
 from harness.analysis.rate import RateRequest, RunMeasures, rate_runs
-from harness.api.judged import self_reported_notes
 from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
@@ -20,6 +19,7 @@ from harness.errors import OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.model import join_names
 from harness.report.blocks import Paragraphs
+from harness.report.numbers import self_reported_notes
 from harness.report.page import comparison as several
 from harness.report.page import data_sheet as sheet
 from harness.report.page.document import KeyFigures, Part, ReportPage, ReportSection

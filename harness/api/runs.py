@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # Said of a run that came to nothing.
 EVERY_CASE = "every case was an error"
+WITH_THE_SITE = "the outcomes of a blind test are with its site"
 # A test that was loaded, or its name, path or address.
 AnyTest = str | Path | CaseSet
 
@@ -196,24 +197,20 @@ class RunResult(Result):
         """Parameters, counts and rate, as JSON has them."""
         row = count_row(self.params, self.counts, self.design)
         if self.stopped is not None and self.interval is not None:
-            row["interval"] = [self.interval.low, self.interval.high]
+            row["interval"] = self.interval
         return row
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
         found: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
         if self.repeats is not None:
-            from harness.analysis.run_rates import variance_json
-
-            found["repeats"] = variance_json(self.repeats)
+            found["repeats"] = self.repeats
         if self.stopped is not None:
             from harness.analysis.sequential import sequential_json
 
             found["sequential"] = sequential_json(self.stopped)
         if self.identification is not None:
-            from harness.analysis.identification import identification_json
-
-            found["identification"] = identification_json(self.identification)
+            found["identification"] = self.identification
         return found
 
     def blocks(self) -> Sequence[Block]:
@@ -229,12 +226,48 @@ class RunResult(Result):
         return [*design_remarks(style, [self.design]), *self.remarks]
 
 
+@dataclass(frozen=True, repr=False)
+class BlindRunResult(RunResult):
+    """Answers that nobody here can judge."""
+
+    answers: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Nothing that is known here."""
+        raise UsageError(f"{WITH_THE_SITE}; hand the transcript in with `hate submit`")
+
+    @property
+    def all_errors(self) -> bool:
+        """Whether every case was an error."""
+        return 0 < self.answers == self.counts.ER
+
+    @property
+    def interval(self) -> Interval | None:
+        """Nothing that is known here."""
+        return None
+
+    def row(self) -> dict[str, Any]:
+        """Parameters and the number of answers, as JSON has them."""
+        return {"params": dict(self.params), "tests": self.answers, "ER": self.counts.ER, "blind": True}
+
+    def blocks(self) -> Sequence[Block]:
+        """The number of answers."""
+        return [self.table()]
+
+    def table(self) -> Table:
+        """One row."""
+        return Table([*self.params, "tests", "ER"], [[*self.params.values(), self.answers, self.counts.ER]])
+
+    def remarks_in(self, style: Format) -> Sequence[str]:
+        """The remarks beside every format."""
+        return self.remarks
+
+
 def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
     """The result of a run that has ended, with all that is said about it."""
     if plan.cases.script.is_blind:
-        from harness.api.blind_runs import blind_result
-
-        return blind_result(plan, finished)
+        return _blind_result(plan, finished)
     remarks: list[str] = []
     repeats = identification = None
     if plan.options.repeat > 1 and finished.path is not None:
@@ -263,6 +296,18 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
     remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
     design = None if stopped is not None else design_rate(finished)
     return RunResult(plan.params, finished.counts, finished.path, design, repeats, identification, stopped, remarks)
+
+
+def _blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
+    """The result of a run that has ended."""
+    remarks = [] if finished.asked else ["nothing was left to run"]
+    remarks += error_remarks(finished, every=0 < plan.total == finished.counts.ER)
+    if finished.path is not None:
+        remarks.append(f"transcript: {finished.path}")
+    remarks.append(f"{WITH_THE_SITE}: `hate submit {finished.path} --to SITE` hands the answers in")
+    return BlindRunResult(
+        plan.params, Counts(ER=finished.counts.ER), finished.path, remarks=remarks, answers=plan.total
+    )
 
 
 def failure_remarks(plan: Plan, finished: FinishedRun) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from harness.analysis.run_names import identity_json
 from harness.api.result import Result
 from harness.engine.target import RETRY
 from harness.engine.unit_tally import UnitTally, has_design
@@ -52,7 +53,7 @@ class StatusResult(Result):
         run, header = self.run, self.run.header
         return {
             "file": str(run.path),
-            "test": {"name": header.test.name, "version": header.test.version, "digest": header.test.digest},
+            "test": identity_json(header.test),
             "algorithm": header.algorithm,
             "state": run.state,
             "started": header.started or None,
@@ -62,7 +63,7 @@ class StatusResult(Result):
             "cases_per_second": run.speed.overall,
             "recent_cases_per_second": run.speed.recent,
             "seconds_left": run.seconds_left,
-            "errors": dict(run.errors),
+            "errors": run.errors,
             "so_far": None if header.is_blind else count_row(header.params, run.counts, self.design),
         }
 

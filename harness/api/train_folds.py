@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.run_rates import DesignRate, transcripts_training, variance_json
+from harness.analysis.run_rates import DesignRate, transcripts_training
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan
@@ -40,7 +40,7 @@ class TrainFoldsResult(Result):
         return {
             "rows": [run.row() | {"fold": number} for number, run in enumerate(self.runs, 1)],
             "transcripts": [str(path) for path in self.paths],
-            "training": variance_json(self.training),
+            "training": self.training,
         }
 
     def blocks(self) -> Sequence[Block]:

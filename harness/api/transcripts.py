@@ -6,10 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.analysis.look import CaseQuery, View, look
+from harness.analysis.look import View, look
 from harness.analysis.run_names import run_names
 from harness.api.cases import CasesResult, show_cases
-from harness.api.judged import judge_sources, self_reported_notes
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.outputs import refuse_inputs
@@ -19,6 +18,8 @@ from harness.options.cases import CaseOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
+from harness.report.numbers import self_reported_notes
+from harness.site.judged import judge_sources
 from harness.site.locate import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from harness.transcript.format import Header, TestInfo
@@ -145,7 +146,7 @@ class Transcript(Result):
 
     @cached_property
     def _view(self) -> View:
-        return look(self.path, self.source.name, CaseQuery())
+        return look(self.path, self.source.name, CaseOptions())
 
     @property
     def counts(self) -> Counts:

@@ -161,7 +161,7 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     hate confusion wisard witch --plot difference.svg
     """
     check_plot(options.plot)
-    from harness.api.comparisons import confusion
+    from harness.api.confusion import confusion
 
     found = confusion(find_or_run(transcripts, options), options)
     draw(found, options)

@@ -29,6 +29,11 @@ class PermuteOptions(MatrixOptions, ConfidenceOptions, SeedOptions):
         help="Take all pairs of a person's images equally often, or draw them for each person independently.",
     )  # fmt: skip
 
+    @property
+    def balanced(self) -> bool:
+        """Whether the draws are balanced; where both are asked for, those of the first experiment."""
+        return self.sampling != "unbalanced"
+
 
 class UrnOptions(MatrixOptions, SeedOptions, DownloadOptions):
     """Options of `hate urn`."""
@@ -75,3 +80,8 @@ class UrnOptions(MatrixOptions, SeedOptions, DownloadOptions):
         "--alpha", default=0.05, within=Range(0, 1, low_open=True, high_open=True), metavar="P",
         help="Reject a design whose p-value is at most this.",
     )  # fmt: skip
+
+    @property
+    def proposed(self) -> str:
+        """The design that is tested."""
+        return self.design or ("st" if self.resample is None else "cl")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Flag
+from enum import Flag, auto
 from math import isfinite
 from typing import Any, Generic, TypeVar
 
@@ -123,26 +123,39 @@ class Table:
         ]
 
 
+class Audience(Flag):
+    """Whom a column is for, where nothing else tells the tables of a list apart."""
+
+    PEOPLE = auto()
+    PROGRAMS = auto()
+
+
 @dataclass(frozen=True)
 class Column(Generic[Item]):
     """What is known of each item of a list, declared once for all tables and for JSON.
 
     name    for programs: a key of JSON, a column of CSV
     value   of an item; what people are shown is a cell with its form, programs get the number in it
-    shown   the tables that have it: members of an enumeration of the list's own
+    shown   the tables that have it: members of `Audience`, or of an enumeration of the list's own
     head    for people; the name if it is empty
     """
 
     name: str
     value: Callable[[Item], Any]
-    shown: Flag
+    shown: Flag = Audience.PEOPLE | Audience.PROGRAMS
     head: str = ""
 
 
-def table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag) -> Table:
+def table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PEOPLE) -> Table:
     """One of the tables of a list, for people."""
     shown = [column for column in columns if which in column.shown]
     return Table([one.head or one.name for one in shown], [[one.value(item) for one in shown] for item in items])
+
+
+def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PROGRAMS) -> Table:
+    """One of the tables of a list, for programs."""
+    shown = [column for column in columns if which in column.shown]
+    return Table([one.name for one in shown], [[one.value(item) for one in shown] for item in items]).tidied()
 
 
 def record_of(item: Item, columns: Sequence[Column[Item]], which: Flag) -> dict[str, Any]:

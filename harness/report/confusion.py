@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.confusion import Confusion, matrix_difference
+from harness.analysis.confusion import ClassRate, Confusion, matrix_difference
 from harness.report.blocks import Block, Cell, ExactNumber, Heading, Paragraphs, Table
-from harness.report.numbers import estimate_cells, method_words, percent
+from harness.report.numbers import interval_cell, method_words, percent
 from harness.report.sampling import target_text
 
 # A wider matrix is unreadable on a terminal or a page.
@@ -47,41 +47,35 @@ def count(number: float) -> Cell:
 
 def tidy_table(confusions: Sequence[Confusion]) -> Table:
     """All matrices in one table for spreadsheets: the transcript's name first."""
-    labels = confusions[0].labels
-    rows: list[list[Cell]] = [
-        [one.name, label, *map(count, row)]
-        for one in confusions
-        for label, row in zip(labels, one.matrix.tolist(), strict=True)
-    ]
+    matrices = [(one.name, one.matrix) for one in confusions]
     if len(confusions) == 2:
-        gap = matrix_difference(confusions[0], confusions[1]).tolist()
-        name = f"{confusions[0].name} less {confusions[1].name}"
-        rows += [[name, label, *map(count, row)] for label, row in zip(labels, gap, strict=True)]
-    return Table(["transcript", "truth", *labels, REFUSED], rows)
+        a, b = confusions
+        matrices.append((f"{a.name} less {b.name}", matrix_difference(a, b)))
+    tables = [(name, matrix_table(confusions[0].labels, matrix.tolist())) for name, matrix in matrices]
+    rows: list[list[Cell]] = [[name, *row] for name, table in tables for row in table.rows]
+    return Table(["transcript", *tables[0][1].columns], rows)
 
 
 def class_table(confusion: Confusion, confidence: float) -> Table:
     """Recall and precision of each class, with intervals."""
     level = percent(confidence)
-    rows: list[list[Cell]] = [
-        [
-            label,
-            count(recall.cases),
-            *estimate_cells(recall.estimate),
-            count(precision.cases),
-            *estimate_cells(precision.estimate),
-        ]
-        for label, recall, precision in zip(confusion.labels, confusion.recall, confusion.precision, strict=True)
-    ]
     columns = ["class", confusion.words, "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
+    rows: list[list[Cell]] = [
+        [recall.label, count(recall.cases), *_rate(recall), count(precision.cases), *_rate(precision)]
+        for recall, precision in zip(confusion.recall, confusion.precision, strict=True)
+    ]
     if confusion.iou is not None:
         columns += ["IoU", f"IoU {level}"]
-        rows = [[*row, *estimate_cells(one.estimate)] for row, one in zip(rows, confusion.iou, strict=True)]
+        rows = [[*row, *_rate(one)] for row, one in zip(rows, confusion.iou, strict=True)]
     return Table(columns, rows)
 
 
+def _rate(one: ClassRate) -> tuple[Cell, Cell]:
+    return one.rate, interval_cell(one.interval)
+
+
 def _confused(confusion: Confusion, most: int) -> list[Block]:
-    pairs = confusion.pairs[:most]
+    pairs = confusion.confused[:most]
     if not pairs:
         return [Paragraphs(["No class was mistaken for another."])]
     rows: list[list[Cell]] = [[pair.truth, pair.answer, count(pair.count), pair.share] for pair in pairs]
@@ -101,8 +95,8 @@ def confusion_notes(confusion: Confusion) -> list[str]:
             lines.append(f"The last column has the {confusion.words} of {confusion.errors:,} errors.")
     elif confusion.errors:
         lines.append(f"Refusals include {confusion.errors:,} errors.")
-    if confusion.below:
-        lines.append(f"Refusals include {confusion.below:,} answers below the threshold.")
+    if confusion.below_threshold:
+        lines.append(f"Refusals include {confusion.below_threshold:,} answers below the threshold.")
     if confusion.left_out:
         left_out = f"{confusion.left_out:,} {confusion.words}"
         lines.append(f"{left_out} do not count: their class is not known, or they were not asked for.")

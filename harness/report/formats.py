@@ -131,20 +131,20 @@ def json_parts(payload: Mapping[str, Any], key: str, items: Iterable[Any]) -> It
 
 
 def encode_json(payload: Any) -> bytes:
-    """JSON on one line, of plain values, numpy's numbers, dataclasses and structs by their fields, and enumerations.
+    """JSON on one line: plain values, numpy's numbers and arrays, enumerations, dataclasses and structs by field.
 
     What is not finite is null.
     """
-    return msgspec.json.encode(payload, enc_hook=_number)
+    return msgspec.json.encode(payload, enc_hook=_plain_value)
 
 
-def _number(value: Any) -> Any:
-    """numpy's numbers as Python's, without importing numpy; numbers and texts that are of a class of their own."""
+def _plain_value(value: Any) -> Any:
+    """numpy's numbers and arrays as Python's, without importing it; numbers and texts of a class of their own."""
     for kind in (float, str):
         if isinstance(value, kind):
             return kind(value)
-    if callable(getattr(value, "item", None)):
-        return value.item()
+    if callable(getattr(value, "tolist", None)):
+        return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from harness.stats.estimate import Estimate
 
 
+# More names than anyone reads in a line.
+MOST_TOLD = 10
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
 
@@ -111,6 +113,15 @@ def degrees_of_freedom(df: float) -> str:
 def shown_name(name: str, self_reported: str | None) -> str:
     """The name of a run as people are shown it: with a mark if its outcomes were not judged again by its test."""
     return f"{name} (self-reported)" if self_reported else name
+
+
+def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> list[str]:
+    """A line for each reason why runs are self-reported."""
+    found = []
+    for why in dict.fromkeys(why for why in judged if why):
+        own = [name for name, reason in zip(names, judged, strict=True) if reason == why]
+        found.append(f"{join_names(own, MOST_TOLD)} {'is' if len(own) == 1 else 'are'} self-reported: {why}")
+    return found
 
 
 def left_out_line(run: str, measures: Sequence[str], count: int, cases: int) -> str:

@@ -1,6 +1,6 @@
 """What `hate permute` found, for people and for programs."""
 
-from harness.analysis.permute import DifferenceAtRank, PermutedRates
+from harness.analysis.permute import PermutedRates, rule_words
 from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.numbers import interval_cell, p_cell, percent
 
@@ -21,8 +21,8 @@ def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None
 
 def rate_table(result: PermutedRates) -> Table:
     """A row for each algorithm, means and intervals at a few ranks."""
-    ranks = [rank for rank in RANKS if rank <= result.request.ranks]
-    level = percent(result.request.confidence)
+    ranks = [rank for rank in RANKS if rank <= result.options.ranks]
+    level = percent(result.options.confidence)
     columns = ["algorithm", *(word for rank in ranks for word in (f"rank {rank}", level))]
     rows: list[list[Cell]] = []
     for name, rates in zip(result.names, result.rates, strict=True):
@@ -36,49 +36,52 @@ def rate_table(result: PermutedRates) -> Table:
 
 def pair_table(result: PermutedRates) -> Table:
     """A row for each pair, at rank 1."""
-    columns = ["A", "B", "A - B", percent(result.request.confidence), "A, tie, B", "A <= B", "B <= A"]
-    return Table(columns, [_pair(pair, result) for pair in result.pairs if pair.rank == 1])
-
-
-def _pair(pair: DifferenceAtRank, result: PermutedRates) -> list[Cell]:
-    limits = interval_cell(pair.interval, "+.3f")
-    draws = f"{pair.a_better}, {pair.ties}, {pair.b_better}"
-    return [
-        result.names[pair.a], result.names[pair.b], Number(pair.mean, "+.4f"), limits, draws,
-        p_cell(pair.p_not_better), p_cell(pair.p_b_not_better),
-    ]  # fmt: skip
+    columns = ["A", "B", "A - B", percent(result.options.confidence), "A, tie, B", "A <= B", "B <= A"]
+    rows: list[list[Cell]] = [
+        [
+            pair.a,
+            pair.b,
+            Number(pair.difference, "+.4f"),
+            interval_cell(pair.interval, "+.3f"),
+            f"{pair.a_better}, {pair.ties}, {pair.b_better}",
+            p_cell(pair.p_not_better),
+            p_cell(pair.p_b_not_better),
+        ]
+        for pair in result.pairs
+        if pair.rank == 1
+    ]
+    return Table(columns, rows)
 
 
 def rank_table(result: PermutedRates) -> Table:
     """Every rank of every algorithm, for programs; a row with `less` is about the difference from that algorithm."""
     columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
     rows: list[list[Cell]] = [
-        [name, one.rank, one.mean, one.sd, one.interval.low, one.interval.high]
+        [name, one.rank, one.mean, one.sd, *one.interval]
         for name, of_one in zip(result.names, result.rates, strict=True)
         for one in of_one
     ]
     if not result.pairs:
         return Table(columns, rows)
     pairs: list[list[Cell]] = [
-        [result.names[p.a], p.rank, p.mean, None, p.interval.low, p.interval.high, result.names[p.b], p.p_not_better]
-        for p in result.pairs
+        [one.a, one.rank, one.difference, None, *one.interval, one.b, one.p_not_better] for one in result.pairs
     ]
     return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
 
 
 def _facts(result: PermutedRates) -> list[str]:
-    request = result.request
-    drawn, level = "balanced" if request.balanced else "unbalanced", percent(request.confidence)
+    options = result.options
+    drawn, level = "balanced" if options.balanced else "unbalanced", percent(options.confidence)
     lines = [
-        f"{request.experiments:,} virtual experiments, {drawn}, seed {request.seed}: {result.permuted.people:,} "
-        f"people, each with one gallery and one probe image, {result.pairs_of_images:,} pairs of images to draw from; "
-        f"{request.rule.words}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
+        f"{options.experiments:,} virtual experiments, {drawn}, seed {options.seed}: {result.permuted.people:,} "
+        f"people, each with one gallery and one probe image, {result.image_pairs:,} pairs of images to draw from; "
+        f"{rule_words(options)}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
     ]
     if result.left_out:
         names = ", ".join(result.left_out[:MOST_NAMES]) + (", ..." if len(result.left_out) > MOST_NAMES else "")
         who = "1 person has" if len(result.left_out) == 1 else f"{len(result.left_out):,} people have"
         lines.append(f"Left out: {who} no such pair of images ({names}).")
-    if request.balanced and result.patterns > result.permuted.people // 2:
+    if options.balanced and result.patterns > result.permuted.people // 2:
         lines.append("Few people have images of the same pattern, so there is little to balance.")
     return lines
 

@@ -52,22 +52,10 @@ def identification_sentences(result: Identification) -> list[str]:
     """An identification in words."""
     at = f"rank {result.rank}" + ("" if result.threshold is None else f", threshold {result.threshold:g}")
     parts = [
-        f"{name} {rate:.4f} ({count:,} of {of:,} probes {whom})"
-        for name, rate, count, of, whom in (
-            (
-                "FNIR",
-                result.fnir,
-                result.missed,
-                result.enrolled,
-                "of people in the gallery were not found",
-            ),
-            (
-                "FPIR",
-                result.fpir,
-                result.mistaken,
-                result.strangers,
-                "of people not enrolled were accepted",
-            ),
+        f"{name} {rate:.4f} ({round(rate * of):,} of {of:,} probes of people {what})"
+        for name, rate, of, what in (
+            ("FNIR", result.fnir, result.enrolled, "in the gallery were not found"),
+            ("FPIR", result.fpir, result.not_enrolled, "not enrolled were accepted"),
         )
         if rate is not None
     ]

@@ -1,7 +1,7 @@
 """Runs that were looked at while they grew, in words and tables."""
 
-from harness.analysis.sequential import SequentialComparison, SequentialPair
-from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.analysis.sequential import SequentialComparison, SequentialPair, SequentialRate
+from harness.report.blocks import Audience, Block, Column, Heading, Paragraphs, Table, table_of, tidy_table_of
 from harness.report.numbers import distance, interval_cell, interval_text, percent, shown_name
 from harness.report.verdicts import error_lines
 
@@ -11,12 +11,13 @@ POINT = 1e-6
 
 def sequential_blocks(found: SequentialComparison) -> list[Block]:
     """Verdicts, then the pairs and rates that support them."""
-    level = percent(found.confidence)
     blocks: list[Block] = [Heading(f"{found.test.name} {found.test.version}: intervals that hold at every moment")]
     if found.pairs:
-        blocks += [Paragraphs([_verdict(found, pair) for pair in found.pairs]), _pairs(found, level)]
+        verdicts = Paragraphs([_verdict(found, pair) for pair in found.pairs])
+        blocks += [verdicts, table_of(found.pairs, _pair_columns(found))]
     failed = error_lines([found.aligned])
-    return [*blocks, *([Paragraphs(failed)] if failed else []), _rates(found, level), Paragraphs(_basis(found))]
+    blocks += [Paragraphs(failed)] if failed else []
+    return [*blocks, table_of(found.rates, _rate_columns(found)), Paragraphs(_basis(found))]
 
 
 def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
@@ -32,23 +33,36 @@ def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
     )
 
 
-def _pairs(found: SequentialComparison, level: str) -> Table:
-    rows: list[list[Cell]] = [
-        [f"{one.a} - {one.b}", one.units, one.difference, interval_cell(one.interval), one.decided_after]
-        for one in found.pairs
+def _pair_columns(found: SequentialComparison) -> list[Column[SequentialPair]]:
+    return [
+        Column("pair", lambda one: f"{one.a} - {one.b}", Audience.PEOPLE),
+        Column("a", lambda one: one.a, Audience.PROGRAMS),
+        Column("b", lambda one: one.b, Audience.PROGRAMS),
+        Column("units", lambda one: one.units, head=found.unit),
+        Column("difference", lambda one: one.difference),
+        Column("interval", lambda one: interval_cell(one.interval), head=_at_every_moment(found)),
+        Column("decided_after", lambda one: one.decided_after, head="decided after"),
     ]
-    return Table(["pair", found.unit, "difference", f"{level} at every moment", "decided after"], rows)
 
 
-def _rates(found: SequentialComparison, level: str) -> Table:
-    rows: list[list[Cell]] = [
-        [shown_name(one.name, why), one.units, one.rate, interval_cell(one.interval), one.stop_when or ""]
-        for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
+def _rate_columns(found: SequentialComparison) -> list[Column[SequentialRate]]:
+    marked = {
+        one.name: shown_name(one.name, why) for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
+    }
+    columns: list[Column[SequentialRate]] = [
+        Column("name", lambda one: marked[one.name], Audience.PEOPLE),
+        Column("transcript", lambda one: one.name, Audience.PROGRAMS),
+        Column("units", lambda one: one.units, head=found.unit),
+        Column("rate", lambda one: one.rate),
+        Column("interval", lambda one: interval_cell(one.interval), head=_at_every_moment(found)),
     ]
-    columns = ["name", found.unit, "rate", f"{level} at every moment", "stopped when"]
-    if not any(row[-1] for row in rows):
-        return Table(columns[:-1], [row[:-1] for row in rows])
-    return Table(columns, rows)
+    if any(one.stop_when for one in found.rates):
+        columns.append(Column("stopped when", lambda one: one.stop_when or "", Audience.PEOPLE))
+    return columns
+
+
+def _at_every_moment(found: SequentialComparison) -> str:
+    return f"{percent(found.confidence)} at every moment"
 
 
 def _basis(found: SequentialComparison) -> list[str]:
@@ -63,16 +77,9 @@ def _basis(found: SequentialComparison) -> list[str]:
 
 def tidy_table(found: SequentialComparison) -> Table:
     """A row for each pair, or for each run by itself; numbers only."""
-    if not found.pairs:
-        rows: list[list[Cell]] = [
-            [one.name, one.units, one.rate, one.interval.low, one.interval.high] for one in found.rates
-        ]
-        return Table(["transcript", "units", "rate", "low", "high"], rows)
-    rows = [
-        [one.a, one.b, one.units, one.difference, one.interval.low, one.interval.high, one.decided_after]
-        for one in found.pairs
-    ]
-    return Table(["a", "b", "units", "difference", "low", "high", "decided_after"], rows)
+    if found.pairs:
+        return tidy_table_of(found.pairs, _pair_columns(found))
+    return tidy_table_of(found.rates, _rate_columns(found))
 
 
 def stopped_sentence(found: SequentialComparison) -> str:

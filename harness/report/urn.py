@@ -22,7 +22,7 @@ def urn_blocks(experiment: UrnExperiment) -> list[Block]:
 
 def urn_table(experiment: UrnExperiment) -> Table:
     """A row for each threshold or run; ratios with their p-values."""
-    several = experiment.request.runs > 1
+    several = experiment.options.runs > 1
     columns = [*(["run"] if several else []), "threshold", "rate", "sample variance"]
     columns += [word for design in DESIGNS for word in (f"/ {design}", "p")]
     return Table([*columns, "compatible"], [_row(row, several=several) for row in experiment.rows])
@@ -56,9 +56,9 @@ def tidy_table(experiment: UrnExperiment) -> Table:
 
 def _verdict(experiment: UrnExperiment) -> list[str]:
     """What the test of the proposed design says, and no more."""
-    design = experiment.request.proposed
+    design = experiment.options.proposed
     name = f"{NAMES[design].capitalize()} sampling"
-    name += "" if design == "srs" else f" with groups by {experiment.request.group}"
+    name += "" if design == "srs" else f" with groups by {experiment.options.group}"
     if {row.mixing.rate for row in experiment.rows} <= {0.0, 1.0}:
         return [f"{name} cannot be tested: every element succeeds, or every one fails, so nothing varies."]
     tested = [row for row in experiment.rows if not math.isnan(row.mixing.p_values[design])]
@@ -84,7 +84,7 @@ def _not_rejected(experiment: UrnExperiment, name: str, p_values: Sequence[float
 
 
 def _rejected(experiment: UrnExperiment, name: str, rejected: Sequence[UrnRow]) -> list[str]:
-    design, total = experiment.request.proposed, len(experiment.rows)
+    design, total = experiment.options.proposed, len(experiment.rows)
     where = "" if total == 1 else f" in {len(rejected)} of {total} rows"
     directions = {row.mixing.direction[design] for row in rejected}
     how = {1: "varies more than it predicts", -1: "varies less than it predicts"}
@@ -95,7 +95,7 @@ def _rejected(experiment: UrnExperiment, name: str, rejected: Sequence[UrnRow]) 
 
 def _fitting(experiment: UrnExperiment) -> list[str]:
     return [
-        d for d in DESIGNS if d != experiment.request.proposed and all(d in row.compatible for row in experiment.rows)
+        d for d in DESIGNS if d != experiment.options.proposed and all(d in row.compatible for row in experiment.rows)
     ]
 
 
@@ -115,10 +115,10 @@ def _next(experiment: UrnExperiment) -> list[str]:
 
 
 def _nothing_found(experiment: UrnExperiment) -> list[str]:
-    design = experiment.request.proposed
+    design = experiment.options.proposed
     rejected = [row.mixing.direction for row in experiment.rows if row.run == 1 and row.rejects(design)]
     if not rejected:
-        return [f"By chance alone, a design that holds is rejected in {experiment.request.alpha * 100:g} of 100 runs."]
+        return [f"By chance alone, a design that holds is rejected in {experiment.options.alpha * 100:g} of 100 runs."]
     # Columns are searched for excess variance, or if stratified sampling predicts too much.
     searched = any(direction[design] > 0 or direction["st"] < 0 for direction in rejected)
     if _fitting(experiment) or not searched:
@@ -127,20 +127,20 @@ def _nothing_found(experiment: UrnExperiment) -> list[str]:
 
 
 def _facts(experiment: UrnExperiment) -> list[str]:
-    request, rows = experiment.request, len(experiment.rows)
-    mixed = f", {', '.join(request.shuffle)} shuffled within groups" if request.shuffle else ""
+    options, rows = experiment.options, len(experiment.rows)
+    mixed = f", {', '.join(options.shuffle)} shuffled within groups" if options.shuffle else ""
     nested = " (st: by chi-square, since no group is in two trials)" if experiment.cells == experiment.groups else ""
     lines = [
         f"{experiment.trials:,} trials of about {experiment.per_trial:,} elements, {experiment.groups:,} groups, "
-        f"{_presence(experiment)}{mixed}; success: {experiment.rule}. Seed {request.seed}; p is two-sided, from "
-        f"{request.permutations:,} permutations{nested}; a design is rejected if p is at most {request.alpha:g}.",
+        f"{_presence(experiment)}{mixed}; success: {experiment.rule}. Seed {options.seed}; p is two-sided, from "
+        f"{options.permutations:,} permutations{nested}; a design is rejected if p is at most {options.alpha:g}.",
         "st: the groups are strata; srs: they do not matter; cl: they are clusters. A ratio (/ st) is the sample "
         "variance over what the design predicts from within the trials; it differs from 1 by chance, and more so with "
         "fewer trials. p is how often chance alone gives a sample variance this far off if the design holds"
         f"{', each row by itself' if rows > 1 else ''}; p itself would differ in another experiment. The test is "
         "meant for your final partition, not for each one that you try on the way.",
     ]
-    if request.runs > 1:
+    if options.runs > 1:
         lines.append("Each run has a random half of the repetitions: runs share data, and do not confirm one another.")
     return lines + _left_out(experiment)
 

@@ -10,7 +10,7 @@ import os
 import shlex
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness import __version__
@@ -19,6 +19,7 @@ from harness.files.folders import JUDGED, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
 from harness.script.library import find_all, peek, scripts_in
 from harness.site.cache import RELEASE_FOLDER, RELEASES, SCRIPTS, cache_entries
+from harness.site.locate import Source
 from harness.transcript.format import Header, TestInfo
 
 NOT_HERE = "the test is not here, so outcomes were not judged again"
@@ -52,6 +53,16 @@ def judged_again(path: Path, header: Header, name: str) -> str:
         raise TranscriptError(_refusal(found.mistakes.shown[0], found.mistakes.count, header.test, path, name))
     _keep(_VERDICTS, f"{key}{found.self_reported}")
     return found.self_reported
+
+
+def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[str | None]:
+    """Why each is self-reported; empty if it was judged again by its test.
+
+    None for what other tools decided, as its header says; but beside a run of a test it would look like one.
+    """
+    if all(header.is_imported for header in headers):
+        return [None] * len(sources)
+    return [judged_again(source.path, header, source.name) for source, header in zip(sources, headers, strict=True)]
 
 
 def _refusal(first: str, count: int, test: TestInfo, path: Path, name: str) -> str:

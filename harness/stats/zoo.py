@@ -29,14 +29,15 @@ class RankTest:
 class QuarterOverlap:
     """How many people are in two quarters at once, and how many chance would give.
 
-    `p_value` is exact: of as many or more, for all ways to order the people. `p_binomial` is Yager and Dunstone's, with
-    a sixteenth for each person.
+    `p_value` is exact: of as many or more, for all ways to order the people; `p_adjusted` allows for several overlaps.
+    `p_binomial` is Yager and Dunstone's, with a sixteenth for each person.
     """
 
     count: int
     expected: float
     p_value: float
     p_binomial: float
+    p_adjusted: float | None = None
 
 
 def kruskal_wallis(values: FloatArray, groups: IntArray) -> RankTest | None:

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.differences import Pairing, key_of
-from harness.analysis.look import CaseQuery, look, sort_by
+from harness.analysis.look import look, sort_by
 from harness.analysis.run_names import check_same_test, run_names
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.conditions import parse_condition
 from harness.model import Outcome, Trial
+from harness.options.cases import CaseOptions
 from harness.transcript.format import Header
 from tests.analysis.runs import header, write_transcript
 
@@ -56,7 +57,7 @@ def test_several_keys_sort_like_one_key_of_several_parts(pairs: list[tuple[int, 
 def test_matches_are_counted_beyond_the_limit(tmp_path: Path, limit: int | None, sort: tuple[str, ...]) -> None:
     records = [{"id": f"{n}", "outcome": "FP" if n % 2 else "TP", "score": -n} for n in range(10)]
     path = write_transcript(tmp_path / "t.jsonl", records)
-    view = look(path, "t", CaseQuery(frozenset({"FP"}), (parse_condition("score>-9"),), sort, limit))
+    view = look(path, "t", CaseOptions(outcome=("FP",), where=("score>-9",), sort=sort, limit=limit))
     expected = ["7", "5", "3", "1"] if sort else ["1", "3", "5", "7"]
     assert view.matching == 4
     assert [trial.id for trial in view.trials] == expected[:limit]
@@ -134,6 +135,6 @@ def test_a_misspelt_column_is_named(tmp_path: Path) -> None:
     records = [{"id": "1", "outcome": "TP", "columns": {"writer": "17"}}]
     path = write_transcript(tmp_path / "t.jsonl", records, first=header())
     with pytest.raises(HateError, match="--where writr: no such column; did you mean 'writer'"):
-        look(path, "t", CaseQuery(conditions=(parse_condition("writr=17"),)))
+        look(path, "t", CaseOptions(where=("writr=17",)))
     with pytest.raises(HateError, match="--sort scores: no such column; did you mean 'score'"):
-        look(path, "t", CaseQuery(sort=("-scores",)))
+        look(path, "t", CaseOptions(sort=("-scores",)))

@@ -298,12 +298,11 @@ def test_a_thousand_labels_counted_one_by_one(
             rate = rates[place]
             assert rate.cases == len(within)
             if not within:
-                assert rate.estimate is None
+                assert rate.rate is None
                 continue
             right = sum(weights[n] for n in within if other[n] == label)
-            assert rate.estimate is not None
-            assert rate.estimate.value == pytest.approx(right / sum(weights[n] for n in within))
-            assert rate.estimate.interval is None
+            assert rate.rate == pytest.approx(right / sum(weights[n] for n in within))
+            assert rate.interval is None
     counted = Counter(zip(truth, said, strict=True))
     assert {pair: count for pair in counted if (count := _cell(found, labels, *pair))} == dict(counted)
     assert found.matrix.sum() == cases

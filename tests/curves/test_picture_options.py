@@ -10,9 +10,10 @@ import click
 import numpy as np
 import pytest
 
-from harness.analysis.permute import PermuteRequest, permuted_rates
+from harness.analysis.permute import permuted_rates
 from harness.cli.commands import COMMANDS, hate
-from harness.report.plots.identification import plot_permutation
+from harness.options.experiments import PermuteOptions
+from harness.report.plots.permutation import plot_permutation
 from tests.curves.transcripts import counts, random_scores, scores, write_transcript
 from tests.identification.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
@@ -178,9 +179,9 @@ def test_tuning_is_drawn(shop: Workshop) -> None:
 
 def test_bars_of_all_panels_are_equally_wide() -> None:
     """Neighbouring points of every histogram are as many people apart."""
-    request = PermuteRequest(experiments=400)
+    options = PermuteOptions(experiments=400)
     matrices = [people_matrix(20, 4, noise=noise, seed=4, name=name) for noise, name in ((0.6, "a"), (2.0, "b"))]
-    result, other = (permuted_rates(matrices, replace(request, balanced=one)) for one in (True, False))
+    result, other = (permuted_rates(matrices, replace(options, sampling=one)) for one in ("balanced", "unbalanced"))
     page = plot_permutation(result, None, other)
     histograms = [line for sheet in (page.sheets[0], *page.sheets[2:]) for line in sheet.lines[:2]]
     widths = {

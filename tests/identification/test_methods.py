@@ -25,7 +25,7 @@ def compare_people(people: int, units: int, seed: int = 0, limit: int = 20) -> M
     # For a mean, replication with the strata is the textbook variance, and without them that of the whole sample.
     assert found.se["brr"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
     assert found.se["jackknife"] == pytest.approx(np.sqrt(truth.st), abs=1e-12)
-    assert found.se["jackknife, no strata"] == pytest.approx(np.sqrt(truth.srs), abs=1e-12)
+    assert found.se["jackknife_no_strata"] == pytest.approx(np.sqrt(truth.srs), abs=1e-12)
     assert found.se["bootstrap"] == pytest.approx(np.sqrt(truth.st), rel=0.15)
     return found
 
@@ -37,12 +37,12 @@ def test_481_strata_of_two_and_256_of_three() -> None:
     assert three.replicates["brr"] == 729
     assert three.replicates["jackknife"] == 768
     assert three.replicates["bootstrap"] == 1000
-    assert two.fewer == []
+    assert two.se_with_a_unit_less == []
     # Figure 3: ignoring the strata makes the error larger at the low ranks.
-    assert (three.se["jackknife, no strata"][:10] > three.se["brr"][:10]).all()
+    assert (three.se["jackknife_no_strata"][:10] > three.se["brr"][:10]).all()
     # Figure 5: two units instead of three have larger errors.
-    assert len(three.fewer) == 3
-    assert all((se[:10] > three.se["brr"][:10]).all() for se in three.fewer)
+    assert len(three.se_with_a_unit_less) == 3
+    assert all((se[:10] > three.se["brr"][:10]).all() for se in three.se_with_a_unit_less)
 
 
 def test_one_unit_fewer_is_brr_on_the_rest() -> None:
@@ -51,7 +51,7 @@ def test_one_unit_fewer_is_brr_on_the_rest() -> None:
     rng = np.random.default_rng(5)
     hard = rng.gamma(1.0, 4.0, people)
     rank = (1 + np.floor(rng.exponential(np.repeat(hard, units)))).reshape(people, units)
-    for left_out, se in enumerate(found.fewer):
+    for left_out, se in enumerate(found.se_with_a_unit_less):
         kept = np.delete(rank, left_out, axis=1).ravel()
         truth = design_variances(kept[:, None] <= np.arange(1, 21), np.repeat(np.arange(people), 2))
         assert se == pytest.approx(np.sqrt(truth.st), abs=1e-12)

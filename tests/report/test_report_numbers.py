@@ -1,11 +1,13 @@
 """Numbers, intervals and p-values as text: one format each, which says neither more nor less than is known."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import join_names
-from harness.report.blocks import Cell, Limits, Number, Table
+from harness.report.blocks import Audience, Cell, Column, Limits, Number, Table, table_of, tidy_table_of
+from harness.report.formats import encode_json
 from harness.report.numbers import (
     degrees_of_freedom,
     distance,
@@ -58,6 +60,28 @@ def test_programs_get_the_numbers_behind_what_people_are_shown() -> None:
     assert tidy.rows[1][1] is None
     assert tidy.rows[1][3:] == [None, None]
     assert tidy.rows[2] == ["c", None, 0.5, 0.0, None]
+
+
+def test_a_column_is_declared_once_for_people_and_programs() -> None:
+    columns: list[Column[tuple[str, str, float]]] = [
+        Column("pair", lambda one: f"{one[0]} - {one[1]}", Audience.PEOPLE),
+        Column("a", lambda one: one[0], Audience.PROGRAMS),
+        Column("b", lambda one: one[1], Audience.PROGRAMS),
+        Column("share", lambda one: Number(one[2], ".1%"), head="share of all"),
+        Column("interval", lambda one: Limits(one[2] - 0.25, one[2] + 0.25), head="95 %"),
+    ]
+    items = [("x", "y", 0.5), ("x", "z", 0.25)]
+    for_people = table_of(items, columns)
+    assert for_people.columns == ["pair", "share of all", "95 %"]
+    assert list(map(str, for_people.rows[0])) == ["x - y", "50.0 %", "0.2500 to 0.7500"]
+    for_programs = tidy_table_of(items, columns)
+    assert for_programs.columns == ["a", "b", "share", "low", "high"]
+    assert for_programs.rows == [["x", "y", 0.5, 0.25, 0.75], ["x", "z", 0.25, 0.0, 0.5]]
+
+
+def test_json_has_arrays_and_what_is_not_finite() -> None:
+    payload = {"rates": np.array([[0.5, np.nan], [1.0, np.inf]]), "count": np.int64(3), "interval": Interval(0.0, 1.0)}
+    assert encode_json(payload) == b'{"rates":[[0.5,null],[1.0,null]],"count":3,"interval":[0.0,1.0]}'
 
 
 def test_confidence_is_in_percent() -> None:

@@ -21,7 +21,7 @@ MOST_TICKS = 8
 
 def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> Picture:
     """Over the runs if there are several, else over the thresholds."""
-    by_run = experiment.request.runs > 1
+    by_run = experiment.options.runs > 1
     rows = (
         [row for row in experiment.rows if row.threshold == experiment.rows[0].threshold]
         if by_run
@@ -60,10 +60,10 @@ def _what(experiment: UrnExperiment, by_run: bool) -> str:
 
 
 def _title(experiment: UrnExperiment) -> str:
-    request = experiment.request
-    parts = [f"groups by {request.group}"]
-    if request.resample is not None:
+    options = experiment.options
+    parts = [f"groups by {options.group}"]
+    if options.resample is not None:
         parts.append("different ones in every trial")
-    if request.shuffle:
-        parts.append(f"{', '.join(request.shuffle)} shuffled")
+    if options.shuffle:
+        parts.append(f"{', '.join(options.shuffle)} shuffled")
     return "; ".join(parts)

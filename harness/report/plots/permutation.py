@@ -1,15 +1,14 @@
-"""Pictures of identification: standard errors by method, and permuted experiments."""
+"""Pictures of permuted experiments: how often each rate, and each difference of two, came out."""
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from harness.analysis.permute import PermutedRates
-from harness.analysis.replication_methods import MethodComparison
 from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
-from harness.report.plots.scales import logarithmic
 from harness.report.plots.style import BAND, guide, line
 
 if TYPE_CHECKING:
@@ -17,31 +16,6 @@ if TYPE_CHECKING:
 
 
 PANEL = 2.3
-
-
-def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
-    """A panel of methods for each curve, and one with fewer units if strata have three or more."""
-    panels = sum(1 + bool(one.fewer) for one in comparisons)
-    with Picture(look, height=PANEL * panels, panels=panels) as page:
-        sheets = iter(page.sheets)
-        for one in comparisons:
-            _error_lines(page, next(sheets), one, {name: se.tolist() for name, se in one.se.items()})
-            if one.fewer:
-                named = {f"{one.per_stratum} units": one.se["brr"].tolist()}
-                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.fewer)}
-                _error_lines(page, next(sheets), one, named)
-    return page
-
-
-def _error_lines(page: Picture, sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
-    for number, (name, se) in enumerate(named.items()):
-        sheet.plot(comparison.ranks, se, label=page.name(name), **line(number))
-    logarithmic(sheet, "x", dense=True)
-    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=page.name("rank"), ylabel=page.name("standard error"))
-    sheet.set_ylim(bottom=0)
-    page.legend(sheet, title=page.name(comparison.name))
-
-
 # Differences of more pairs would overlap.
 MOST_PAIRS = 6
 # About as many bars in a histogram as the paper has; a bar is a whole number of people wide.
@@ -52,7 +26,7 @@ def plot_permutation(
     result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
 ) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
-    pairs = [(pair.a, pair.b) for pair in result.pairs if pair.rank == 1][:MOST_PAIRS]
+    pairs = list(combinations(range(len(result.names)), 2))[:MOST_PAIRS]
     panels = 2 + bool(pairs) + (other is not None)
     wide = _bar_width(result, other, pairs)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
@@ -94,9 +68,9 @@ def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
         low, high = [one.interval.low for one in rates], [one.interval.high for one in rates]
         sheet.fill_between(ranks, low, high, color=own["color"], alpha=BAND, linewidth=0)
         sheet.plot(ranks, [one.mean for one in rates], label=page.name(name), marker=".", markersize=4, **own)
-    sheet.set_xticks([one.rank for one in result.rates[0]] if result.request.ranks <= 12 else sheet.get_xticks())
-    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.request.confidence)} interval")
-    sheet.set_xlim(1 - 0.1, result.request.ranks + 0.1)
+    sheet.set_xticks([one.rank for one in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
+    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.options.confidence)} interval")
+    sheet.set_xlim(1 - 0.1, result.options.ranks + 0.1)
 
 
 def _differences(

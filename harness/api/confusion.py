@@ -1,0 +1,87 @@
+"""Confusion matrices from Python: `confusion`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.confusion import Confusion, confusions, matrix_difference
+from harness.api.result import PictureResult
+from harness.api.transcripts import Transcripts, open_transcripts
+from harness.errors import UsageError
+from harness.options import PictureOptions
+from harness.options.comparing import ConfusionOptions
+from harness.report.blocks import Block, Table
+from harness.report.confusion import confusion_blocks, tidy_table
+from harness.report.plots.canvas import Picture
+from harness.report.plots.heat_maps import plot_confusion, plot_difference
+
+# What JSON has of every matrix.
+_KEYS = (
+    "name",
+    "matrix",
+    "errors",
+    "below_threshold",
+    "left_out",
+    "recall",
+    "precision",
+    "method",
+    "target",
+    "confused",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ConfusionResult(PictureResult):
+    """Confusion matrices: rows the truth, columns the answer."""
+
+    found: Sequence[Confusion]
+    options: ConfusionOptions
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        first = self.found[0]
+        payload: dict[str, Any] = {
+            "labels": first.labels,
+            "matrix": first.matrix,
+            "transcripts": [
+                {name: getattr(one, name) for name in _KEYS}
+                # What the counts, `cases` among them, are counts of.
+                | ({} if one.words == "cases" else {"counted": one.words})
+                | ({} if one.iou is None else {"iou": one.iou})
+                for one in self.found
+            ],
+        }
+        if len(self.found) == 2:
+            other = self.found[1]
+            payload["difference"] = {"a": first.name, "b": other.name, "matrix": matrix_difference(first, other)}
+        return payload
+
+    def blocks(self) -> Sequence[Block]:
+        """Matrices, recall and precision, the most confused pairs."""
+        return confusion_blocks(self.found, self.options.confidence, self.options.pairs)
+
+    def table(self) -> Table:
+        """A row for each cell."""
+        return tidy_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The matrix, or the difference of two."""
+        if len(self.found) > 2:
+            raise UsageError(f"--plot: {len(self.found)} transcripts; one is drawn, or the difference of two")
+        first, labels = self.found[0], self.found[0].labels
+        if len(self.found) == 1:
+            return plot_confusion(labels, first.matrix.tolist(), look, name=first.name)
+        other = self.found[1]
+        name = f"{first.name} less {other.name}"
+        return plot_difference(labels, matrix_difference(first, other).tolist(), look, name=name)
+
+
+def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
+    """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
+
+    Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
+    """
+    options = ConfusionOptions.given(options, settings)
+    opened = open_transcripts(transcripts, options)
+    return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)
