@@ -15,11 +15,12 @@ import numpy as np
 from benchmarks.timing import Timing, best, print_timings
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.cells import Measurement
-from harness.analysis.compare import CompareRequest, compare_aligned
-from harness.analysis.comparison import comparison_json
+from harness.analysis.compare import compare_aligned
 from harness.analysis.sampling import take_sample
 from harness.measures import MEASURES
 from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
+from harness.report.comparison import comparison_json
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
 from harness.transcript.read import open_transcript
@@ -73,7 +74,7 @@ def read(paths: list[Path]) -> AlignedRuns:
 
 def compare(paths: list[Path]) -> None:
     aligned = read(paths)
-    comparison_json(compare_aligned(aligned, take_sample(aligned, DesignOptions()), CompareRequest(resources=False)))
+    comparison_json(compare_aligned(aligned, CompareOptions(), resources=False))
 
 
 def million() -> None:

@@ -7,14 +7,13 @@ number of its cases may vary too.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.cells import Cells, GroupCells, Measurement
-from harness.analysis.gap_differences import GapContrast, adjusted_contrasts, gap_contrast, gap_contrast_json
+from harness.analysis.gap_differences import GapContrast, adjusted_contrasts, gap_contrast
 from harness.analysis.groups import groups_of
-from harness.analysis.sampling import estimate_json, finite
+from harness.analysis.sampling import finite
 from harness.errors import UsageError
 from harness.files.conditions import number
 from harness.stats.arrays import BoolArray, FloatArray
@@ -254,60 +253,3 @@ def _interaction(of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[in
 def _differences(groups: int) -> FloatArray:
     """Contrasts (groups, 2 groups): the first run's value in a group minus the second's."""
     return np.hstack([np.eye(groups), -np.eye(groups)])
-
-
-def breakdown_json(by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """Groups of cases, and what changes between them."""
-    return {
-        "column": by.column,
-        "groups": [_group_json(group, names, pairs) for group in by.groups],
-        "gaps": [_gap_json(name, gap) for name, gap in zip(names, by.gaps, strict=True)],
-        "interactions": [
-            {
-                "a": names[a],
-                "b": names[b],
-                "groups": None if one is None else one.groups,
-                "p_value": None if one is None else one.p_value,
-                "p_adjusted": None if one is None else one.p_adjusted,
-            }
-            for (a, b), one in zip(pairs, by.interactions, strict=True)
-        ],
-        "gap_differences": [
-            gap_contrast_json(names, pair, one) for pair, one in zip(pairs, by.gap_contrasts, strict=False)
-        ],
-    }
-
-
-def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
-    """The best and the worst group of one run; those with most and least if nobody has said what is better."""
-    best, worst = (None, None) if gap is None else (gap.best, gap.worst)
-    ends = {"best": best, "worst": worst}
-    if gap is not None and not gap.directed:
-        ends = {"best": None, "worst": None, "most": best, "least": worst}
-    return {
-        "name": name,
-        **ends,
-        **estimate_json(None if gap is None else gap.estimate, "se", "interval"),
-        "p_value": None if gap is None else finite(gap.p_value),
-    }
-
-
-def _group_json(group: Group, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    runs = list(zip(names, group.runs, strict=True))
-    return {
-        "group": group.label,
-        "label": group.label,
-        **({"values": group.values} if group.values else {}),
-        "tests": group.answers,
-        "cases": group.cases,
-        "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
-        "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],
-        "pairs": [
-            {
-                "a": names[a],
-                "b": names[b],
-                **estimate_json(one, "se", "interval", "p_value", "p_adjusted", value="difference"),
-            }
-            for (a, b), one in zip(pairs, group.pairs, strict=True)
-        ],
-    }

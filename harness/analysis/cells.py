@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from harness.analysis.align import AlignedRuns
 from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
 from harness.measures import Measure, Reads
+from harness.options import ReplicationOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
@@ -152,6 +153,16 @@ class GroupCells:
         except UsageError:
             return None
         return cells if len(cells.place) == len(runs) * len(groups) else None
+
+
+def replication_of(options: ReplicationOptions) -> Replication:
+    """How errors are estimated, in the words of the statistics."""
+    if options.fay is not None and options.method not in ("auto", "brr", "fay"):
+        raise UsageError(f"--fay is a factor of BRR, which --method {options.method} is not; leave one of them out")
+    method = {"fay": "brr", "linear": "linearised"}.get(options.method, options.method)
+    fay = 0.5 if options.method == "fay" and options.fay is None else options.fay
+    df: Literal["design", "satterthwaite"] = "satterthwaite" if options.df == "satterthwaite" else "design"
+    return Replication(method=method, fay=fay, df=df, confidence=options.confidence, seed=options.seed)
 
 
 def check_classes(what: str, classes: Sequence[str], positive: BoolArray) -> None:

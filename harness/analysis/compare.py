@@ -1,126 +1,153 @@
-"""Compare runs: McNemar and replication for every pair, and the extras that were requested."""
+"""Compare runs, on the same cases or on different ones: every pair, and the extras that were requested."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
-from harness.analysis.cells import Cells, Measurement
-from harness.analysis.comparison import Comparison, ResourceEstimates, RunSummary, best_first
+from harness.analysis.cells import Measurement, replication_of
+from harness.analysis.comparison import Comparison, RunSummary, best_first
+from harness.analysis.cross_check import with_opinions
+from harness.analysis.fold_check import with_folds
 from harness.analysis.items import analyse_items
-from harness.analysis.operating_point import OperatingCriterion, OperatingRequest, measure_at
-from harness.analysis.pairs import Margin, Pair, PairedValues, check_margin, make_pairs, pair_tables
-from harness.analysis.sampling import Sampling, take_sample
+from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
+from harness.analysis.pairs import (
+    Pair,
+    check_margin,
+    chosen_tables,
+    make_pairs,
+    pair_places,
+    pair_tables,
+    with_margins,
+)
+from harness.analysis.sampling import take_sample
+from harness.analysis.unpaired import align_alone, by_group, comparable, unpaired_cautions, unpaired_pairs
 from harness.analysis.value_errors import agreement
 from harness.analysis.wins import win_rates
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.measures import MEASURES
-from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
 from harness.params import nearest
 from harness.stats.cochran import cochran_q
+from harness.stats.estimate import Estimate
 from harness.stats.letters import distinct_matrix, letter_display
 from harness.stats.multiplicity import Multiplicity
-from harness.stats.paired import PairTables
-from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
-from harness.transcript.format import TestInfo
 
-_Found = TypeVar("_Found")
 RATE = MEASURES["rate"]
 
 
-@dataclass(frozen=True)
-class CompareRequest:
-    """What to compare by, and what to add; see `hate compare`."""
-
-    # None for what counts in the test: the measure of its task.
-    statistic: str | None = None
-    # Where to set every threshold first.
-    criterion: OperatingCriterion | None = None
-    # On the runs that are compared, or on other runs of the same algorithms.
-    development: Sequence[Run] = ()
-    margin: float | None = None
-    # Columns to break the comparison down by, each by itself.
-    by: tuple[str, ...] = ()
-    items: bool = False
-    resources: bool = True
-    # The name of the run that all others are compared with.
-    baseline: str | None = None
-    multiplicity: Multiplicity = Multiplicity.HOLM
-    design: DesignOptions = field(default_factory=DesignOptions)
-    replication: Replication = field(default_factory=Replication)
-    # Compare only the cases that all runs have.
-    intersect: bool = False
-    # Accept incomplete transcripts.
-    partial: bool = False
-
-    @property
-    def operating(self) -> OperatingRequest | None:
-        """How thresholds are set; None if the runs' own outcomes count."""
-        return None if self.criterion is None else OperatingRequest(self.criterion, self.development, self.design)
+def compare_runs(
+    runs: Sequence[Run], options: CompareOptions, *, development: Sequence[Run] = (), resources: bool = True
+) -> Comparison:
+    """Compare runs on the same cases, or each on its own if they are unpaired; see `compare_aligned`."""
+    if not options.unpaired:
+        aligned = align(runs, intersect=options.intersect, partial=options.partial)
+        return compare_aligned(aligned, options, development=development, resources=resources)
+    if Multiplicity(options.multiplicity) is Multiplicity.MAX_T:
+        raise UsageError("--multiplicity max-t needs runs on the same cases; choose holm, hochberg or bh")
+    alone = align_alone(runs, partial=options.partial)
+    return _compare(alone, options, development, replication_of(options), resources=False)
 
 
-def compare_runs(runs: Sequence[Run], request: CompareRequest) -> Comparison:
-    """Compare runs on the same cases."""
-    aligned = align(runs, intersect=request.intersect, partial=request.partial)
-    return compare_aligned(aligned, take_sample(aligned, request.design), request)
+def compare_aligned(
+    aligned: AlignedRuns,
+    options: CompareOptions,
+    *,
+    development: Sequence[Run] = (),
+    replication: Replication | None = None,
+    resources: bool = True,
+) -> Comparison:
+    """Compare aligned runs; at an operating point, all outcomes are decided again first.
 
-
-def compare_aligned(aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
-    """The same for aligned runs; at an operating point, all outcomes are decided again first."""
-    found, why = by_main_measure(
-        request,
-        aligned.headers[0].test,
-        lambda name: _compare_by(name, aligned, sampling, request),
-        lambda comparison: any(run.value is not None for run in comparison.runs),
-    )
-    return replace(found, cautions=[*found.cautions, why]) if why else found
-
-
-def by_main_measure(
-    request: CompareRequest, test: TestInfo, compare: Callable[[str], _Found], has_value: Callable[[_Found], bool]
-) -> tuple[_Found, str]:
-    """A comparison by the measure that was asked for, else by what counts in the test.
-
-    If no run has that, by the rate, with a sentence that says so.
+    `development` are runs of the same algorithms on other cases, on which thresholds are set. `replication` is how
+    errors are estimated, if that is more than options can say. `resources` adds times and memory.
     """
-    # Decisions at an operating point have a rate.
-    main = RATE.name if request.criterion is not None else test.main_measure
-    if request.statistic is not None or main == RATE.name:
-        return compare(request.statistic or main), ""
+    return _compare([aligned], options, development, replication or replication_of(options), resources=resources)
+
+
+def _compare(
+    samples: Sequence[AlignedRuns],
+    options: CompareOptions,
+    development: Sequence[Run],
+    replication: Replication,
+    *,
+    resources: bool,
+) -> Comparison:
+    """By the measure that was asked for, else by what counts in the test; if no run has that, by the rate."""
+    sampled = [(aligned, take_sample(aligned, options)) for aligned in samples]
+
+    def compare(name: str) -> Comparison:
+        recorded = [
+            Measurement(measure_at(name, aligned, options, development), aligned, sampling, replication)
+            for aligned, sampling in sampled
+        ]
+        recorded = comparable(recorded) if options.unpaired else recorded
+        operating = [decided_at(aligned, sampling, options, development) for aligned, sampling in sampled]
+        return _compare_by(recorded, operating, options, resources=resources)
+
+    test = samples[0].headers[0].test
+    # Decisions at an operating point have a rate, and second opinions are about success.
+    of_success = options.at is not None or options.cross_check or options.folds is not None
+    main = RATE.name if of_success else test.main_measure
+    if options.statistic is not None or main == RATE.name:
+        return compare(options.statistic or main)
     try:
         found = compare(main)
-        if has_value(found):
-            return found, ""
+        if any(run.value is not None for run in found.runs):
+            return found
         why = f"none of these runs has the {main} that counts in {test.name}"
     except HateError as error:
         # If something else is wrong, the next line raises it again.
         why = f"the {main} that counts in {test.name} cannot be computed ({error})"
-    return compare(RATE.name), f"The rate of success is compared: {why}."
+    found = compare(RATE.name)
+    return replace(found, cautions=[*found.cautions, f"The rate of success is compared: {why}."])
 
 
-def _compare_by(name: str, aligned: AlignedRuns, sampling: Sampling, request: CompareRequest) -> Comparison:
-    baseline = _baseline(aligned.names, request.baseline)
-    measure, operating = measure_at(request.operating, name, aligned, sampling)
-    recorded = Measurement(measure, aligned, sampling, request.replication)
-    study = recorded if operating is None else replace(recorded, aligned=operating.aligned)
-    try:
-        comparison = _compare(study, baseline, request.multiplicity)
-    except ValueError as error:
-        # The statistics reject the sample, for example because half of the units have no weight.
-        raise TranscriptError(f"{aligned.headers[0].test.name}: {error}") from None
-    comparison = _with_details(replace(comparison, operating=operating), study, request)
-    comparison = replace(comparison, agreement=agreement(aligned, sampling, request.replication))
-    if not request.resources:
-        return comparison
-    return replace(
-        comparison,
-        seconds=resources("seconds", recorded, comparison.places),
-        memory=resources("memory", recorded, comparison.places),
-    )
+def _compare_by(
+    recorded: Sequence[Measurement],
+    operating: Sequence[OperatingResult | None],
+    options: CompareOptions,
+    *,
+    resources: bool,
+) -> Comparison:
+    """By one measure: the runs as they were recorded, and as they were decided again at an operating point."""
+    studies = [
+        study if again is None else replace(study, aligned=again.aligned)
+        for study, again in zip(recorded, operating, strict=True)
+    ]
+    multiplicity = Multiplicity(options.multiplicity)
+    if options.unpaired:
+        runs = [RunSummary.of(study, 0, study.runs(), at) for study, at in zip(studies, operating, strict=True)]
+        found = Comparison(
+            studies, multiplicity, runs, unpaired_pairs(runs, multiplicity), cautions=unpaired_cautions(studies)
+        )
+    else:
+        try:
+            found = _paired(studies[0], recorded[0], operating[0], options, resources=resources)
+        except ValueError as error:
+            # The statistics reject the sample, for example because half of the units have no weight.
+            raise TranscriptError(f"{studies[0].aligned.headers[0].test.name}: {error}") from None
+    study, further, pairs = studies[0], list(found.further), found.pairs
+    if (margin := options.margin) is not None:
+        check_margin(found.measure, margin)
+        pairs = with_margins(pairs, [run.estimate for run in found.runs], study, margin, paired=found.paired)
+        further.append("equivalence")
+    columns = dict.fromkeys(options.by)
+    if options.unpaired:
+        breakdowns = [by_group(studies, multiplicity, by) for by in columns]
+    else:
+        breakdowns = [break_down(study, found.places, by) for by in columns]
+    items = None
+    if options.items:
+        items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
+    found = replace(found, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
+    if options.cross_check:
+        found = with_opinions(found, options.rope)
+    return with_folds(found, options.folds, options.rope) if options.folds else found
 
 
 def _baseline(names: Sequence[str], name: str | None) -> int | None:
@@ -131,9 +158,17 @@ def _baseline(names: Sequence[str], name: str | None) -> int | None:
     return list(names).index(name)
 
 
-def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicity) -> Comparison:
+def _paired(
+    study: Measurement,
+    recorded: Measurement,
+    operating: OperatingResult | None,
+    options: CompareOptions,
+    *,
+    resources: bool,
+) -> Comparison:
     """All pairs, or one run with all the others, by a measure; McNemar's test is always about success."""
     aligned, sampling, measure = study.aligned, study.sampling, study.measure
+    multiplicity, baseline = Multiplicity(options.multiplicity), _baseline(aligned.names, options.baseline)
     if multiplicity is Multiplicity.MAX_T and not sampling.known and measure is RATE:
         raise UsageError(
             "--multiplicity max-t needs estimates by design: name a --psu or a --stratum, or choose another correction"
@@ -141,28 +176,38 @@ def _compare(study: Measurement, baseline: int | None, multiplicity: Multiplicit
     rates = replace(study, measure=RATE).runs() if sampling.known else None
     values = rates if measure is RATE else study.runs()
     tables = pair_tables(aligned)
-    pairs = make_pairs(study, tables, PairedValues(rates, values, baseline, multiplicity))
-    runs = [_summary(study, values, number) for number in range(len(aligned.names))]
+    chosen = chosen_tables(tables, baseline)
+    places = pair_places(chosen)
+    costs = {name: cost for name in ("seconds", "memory") if resources and (cost := costs_of(name, recorded, places))}
+    more: dict[str, Sequence[Any]] = {name: own.pairs for name, own in costs.items()}
+    if (wins := win_rates(study, places, multiplicity)) is not None:
+        more["win_rate"] = wins
+    pairs = make_pairs(chosen, rates, values, multiplicity, study.replication.confidence, more)
+    runs = [RunSummary.of(study, number, values, operating) for number in range(len(aligned.names))]
     groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)
+    seconds, memory = (costs[name].runs if name in costs else [None] * len(runs) for name in ("seconds", "memory"))
+    runs = [
+        replace(run, letters=own, seconds=time, memory=size)
+        for run, own, time, size in zip(runs, letters, seconds, memory, strict=True)
+    ]
     votes = aligned.success.sum(axis=0)
     return Comparison(
-        aligned=aligned,
-        sampling=sampling,
-        replication=study.replication,
-        measure=measure,
-        values=values,
-        multiplicity=multiplicity,
+        [study],
+        multiplicity,
+        runs,
+        pairs,
         baseline=baseline,
-        runs=runs,
-        pairs=pairs,
-        better=_better(tables),
+        better=[
+            [None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(tables.better().tolist())
+        ],
         cochran=cochran_q(aligned.success),
         wald=None if values is None else values.equality(),
         groups=groups,
-        letters=letters,
         oracle=float((votes > 0).mean()),
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
         cautions=_cautions(aligned),
+        further=list(more),
+        agreement=agreement(recorded.aligned, sampling, study.replication),
     )
 
 
@@ -171,15 +216,6 @@ def _cautions(aligned: AlignedRuns) -> list[str]:
         return aligned.headers[0].test.find_task().cautions(aligned)
     except TranscriptError:  # an imported transcript, without the task or without its details
         return []
-
-
-def _summary(study: Measurement, values: Cells | None, number: int) -> RunSummary:
-    counts = study.aligned.counts[number]
-    interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
-    one = None if values is None else values.one(number)
-    value = counts.rate if values is None else None if one is None else one.value
-    left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
-    return RunSummary(study.aligned.names[number], counts.rate, interval, one, value, left_out)
 
 
 def _letters(
@@ -194,31 +230,15 @@ def _letters(
     return [[names[i] for i in group] for group in display.groups], list(display.letters)
 
 
-def _better(tables: PairTables) -> list[list[int | None]]:
-    counts = tables.better().tolist()
-    return [[None if i == j else count for j, count in enumerate(row)] for i, row in enumerate(counts)]
+class AnswerCosts(NamedTuple):
+    """The mean of every run that has seconds or memory, and the ratios of the pairs."""
+
+    runs: list[Estimate | None]
+    pairs: list[Estimate | None]
 
 
-def _with_details(comparison: Comparison, study: Measurement, request: CompareRequest) -> Comparison:
-    """Add what was requested: a margin, groups, items."""
-    margins = items = None
-    if request.margin is not None:
-        check_margin(comparison.measure, request.margin)
-        # 1 - 0.95 is not 0.05 in binary.
-        low, high = comparison.measure.bounds
-        margin = Margin(
-            request.margin, round(comparison.alpha, 12), comparison.measure.larger_is_better is not False, high - low
-        )
-        margins = margin.tests(comparison.pairs, comparison.sampling.sample)
-    breakdowns = [break_down(study, comparison.places, by) for by in dict.fromkeys(request.by)]
-    if request.items:
-        items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
-    wins = win_rates(study, comparison.places, comparison.multiplicity)
-    return replace(comparison, margins=margins, breakdowns=breakdowns, items=items, wins=wins)
-
-
-def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> ResourceEstimates | None:
-    """Seconds or memory. If the design gives no error for a mean, only the resources are left out."""
+def costs_of(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> AnswerCosts | None:
+    """Seconds or memory. If the design gives no error for a mean, only the costs are left out."""
     if all(np.isnan(getattr(run, name)).all() for run in study.aligned.runs):
         return None
     try:
@@ -227,5 +247,4 @@ def resources(name: str, study: Measurement, places: Sequence[tuple[int, int]]) 
         return None
     if not cells.place:
         return None
-    runs = [cells.one(run) for run in range(len(study.aligned.names))]
-    return ResourceEstimates(runs, cells.ratios(places))
+    return AnswerCosts([cells.one(run) for run in range(len(study.aligned.names))], cells.ratios(places))

@@ -1,40 +1,37 @@
 """The result of a comparison: every run, every pair, all runs together, and the extras that were requested."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, judged_json
+from harness.analysis.align import AlignedRuns
 from harness.analysis.breakdown import Breakdown
-from harness.analysis.cells import Cells
-from harness.analysis.items import ItemAnalysis, items_json
+from harness.analysis.cells import Cells, Measurement
+from harness.analysis.items import ItemAnalysis
 from harness.analysis.machines import machine_cautions
-from harness.analysis.operating_point import OperatingResult, threshold_json
-from harness.analysis.pairs import MarginTest, Pair, flip_json, margin_json
-from harness.analysis.run_names import identity_json
-from harness.analysis.sampling import Sampling, estimate_json, finite, interval_json, replication_json
-from harness.analysis.turning import groups_json
-from harness.analysis.value_errors import Agreement, agreement_json
-from harness.analysis.wins import WinRate, win_json
+from harness.analysis.operating_point import OperatingResult
+from harness.analysis.pairs import Pair
+from harness.analysis.sampling import Sampling
+from harness.analysis.value_errors import Agreement
 from harness.measures import MEASURES, Measure
 from harness.measures.values import check_directed
+from harness.model import Counts
 from harness.stats.cochran import CochranQ, WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
-from harness.stats.rates import Interval
+from harness.stats.rates import Interval, wilson
 from harness.stats.replication.method import Replication
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One algorithm by itself."""
+    """One algorithm by itself: which run of a study it is, of several on the same cases or of one alone."""
 
-    name: str
-    rate: float
+    study: Measurement
+    number: int
+    # Wilson's, of the rate.
     interval: Interval
     # By the design.
     estimate: Estimate | None
@@ -42,59 +39,120 @@ class RunSummary:
     value: float | None
     # Cases that are left out of a mean of recorded numbers, because they have none.
     left_out: int = 0
+    # Where its threshold was set.
+    operating: OperatingResult | None = None
+    # Runs that share a letter cannot be told apart.
+    letters: str = ""
+    # The mean cost of an answer, if it was recorded.
+    seconds: Estimate | None = None
+    memory: Estimate | None = None
 
+    @classmethod
+    def of(
+        cls, study: Measurement, number: int, values: Cells | None, operating: OperatingResult | None
+    ) -> "RunSummary":
+        """A run of a study; `values` are the estimates of all its runs, None without a design."""
+        counts = study.aligned.counts[number]
+        interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
+        one = None if values is None else values.one(number)
+        value = counts.rate if values is None else None if one is None else one.value
+        left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
+        return cls(study, number, interval, one, value, left_out, operating)
 
-@dataclass(frozen=True)
-class ResourceEstimates:
-    """Seconds, or bytes of memory, of every run that has them, and the ratios of the pairs."""
+    @property
+    def aligned(self) -> AlignedRuns:
+        """The run, with the others on the same cases if there are any."""
+        return self.study.aligned
 
-    runs: list[Estimate | None]
-    pairs: list[Estimate | None]
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.aligned.names[self.number]
+
+    @property
+    def counts(self) -> Counts:
+        """Its outcomes."""
+        return self.aligned.counts[self.number]
+
+    @property
+    def rate(self) -> float:
+        """The share of its cases on which it succeeded."""
+        return self.counts.rate
+
+    def answers_with(self, cost: str) -> int:
+        """How many of its answers have seconds, or memory."""
+        return int(np.count_nonzero(~np.isnan(getattr(self.aligned, cost)[self.number])))
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Everything that was computed; None for what was not requested or not recorded."""
 
-    aligned: AlignedRuns
-    sampling: Sampling
-    replication: Replication
-    # What is compared, and its estimates by the design; None for the rate of success without a design.
-    measure: Measure
-    values: Cells | None
+    # All runs on the same cases; or each on its own cases, if nothing is matched.
+    studies: Sequence[Measurement]
     multiplicity: Multiplicity
-    # The run that all others are compared with; None if all pairs are compared.
-    baseline: int | None
     runs: list[RunSummary]
     pairs: list[Pair]
-    # On how many cases the run of the row succeeded and the run of the column failed.
-    better: list[list[int | None]]
-    cochran: CochranQ
-    wald: WaldTest | None
-    # Runs that cannot be told apart, and the letters that they share.
-    groups: list[list[str]]
-    letters: list[str]
-    # The rate of always picking an algorithm that is right, and that of a majority vote.
-    oracle: float
-    majority: float | None
-    # What the task has to say about a comparison of such runs.
+    # The run that all others are compared with; None if all pairs are compared.
+    baseline: int | None = None
+    # Of runs on the same cases, all together: on how many cases the run of the row succeeded and that of the column
+    # failed, whether any two differ, which cannot be told apart, and the rates of always picking an algorithm that is
+    # right, and of a majority vote.
+    better: list[list[int | None]] = field(default_factory=list)
+    cochran: CochranQ | None = None
+    wald: WaldTest | None = None
+    groups: list[list[str]] = field(default_factory=list)
+    oracle: float = math.nan
+    majority: float | None = None
+    # What the task, or the samples, have to say about a comparison of such runs.
     cautions: Sequence[str] = ()
-    operating: OperatingResult | None = None
-    margins: list[MarginTest | None] | None = None
+    # The fields of runs and pairs that were asked for besides, or recorded.
+    further: Sequence[str] = ()
     # By each column that was asked for.
     breakdowns: Sequence[Breakdown] = ()
     items: ItemAnalysis | None = None
-    # Of a measure that is a value of each record.
-    wins: list[WinRate | None] | None = None
-    seconds: ResourceEstimates | None = None
-    memory: ResourceEstimates | None = None
     # Of two runs whose answers are numbers.
     agreement: Agreement | None = None
 
     @property
+    def paired(self) -> bool:
+        """Whether the runs are on the same cases, which are matched."""
+        return len(self.studies) == 1
+
+    @property
+    def aligned(self) -> AlignedRuns:
+        """All runs; the first if nothing is matched."""
+        return self.studies[0].aligned
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the cases were sampled, of the first run if nothing is matched."""
+        return self.studies[0].sampling
+
+    @property
+    def replication(self) -> Replication:
+        """How errors are estimated."""
+        return self.studies[0].replication
+
+    @property
+    def measure(self) -> Measure:
+        """What is compared."""
+        return self.studies[0].measure
+
+    @property
+    def operating(self) -> OperatingResult | None:
+        """Where thresholds were set."""
+        return self.runs[0].operating
+
+    @property
+    def by_design(self) -> bool:
+        """Whether there are estimates by design; else rates are compared as if all cases were independent."""
+        return self.other_measure or any(study.sampling.known for study in self.studies)
+
+    @property
     def names(self) -> list[str]:
         """What the runs are called."""
-        return self.aligned.names
+        return [run.name for run in self.runs]
 
     @property
     def by(self) -> Breakdown | None:
@@ -104,7 +162,7 @@ class Comparison:
     @property
     def machine_cautions(self) -> list[str]:
         """Of times or memory that are compared: what the machines may have to do with it."""
-        return machine_cautions(self.measure, self.names, self.aligned.headers)
+        return machine_cautions(self.measure, self.names, [run.aligned.headers[run.number] for run in self.runs])
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -162,108 +220,3 @@ def best_first(runs: Sequence[RunSummary], measure: Measure) -> list[int]:
     """
     values = [run.value for run in runs]
     return sorted(range(len(runs)), key=lambda i: math.inf if (value := values[i]) is None else -measure.merit(value))
-
-
-def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, Any]:
-    """The JSON that the documentation promises; without `pairs` their list is empty, see `pairs_json`."""
-    return {
-        "test": identity_json(comparison.aligned.headers[0].test),
-        "statistic": comparison.measure.name,
-        **({} if comparison.operating is None else {"at": str(comparison.operating.criterion)}),
-        **groups_json(comparison),
-        **({} if comparison.items is None else {"items": items_json(comparison.items)}),
-        "transcripts": [_run_json(comparison, number) for number in range(len(comparison.runs))],
-        "better": comparison.better,
-        "cochran_q": {
-            "statistic": comparison.cochran.statistic,
-            "df": comparison.cochran.df,
-            "p_value": comparison.cochran.p_value,
-        },
-        "wald": _wald_json(comparison.wald),
-        "groups": comparison.groups,
-        "pairs": list(pairs_json(comparison)) if pairs else [],
-        **({} if comparison.agreement is None else {"agreement": agreement_json(comparison.agreement)}),
-        "combined": {"oracle": comparison.oracle, "majority": comparison.majority},
-        "confidence": comparison.confidence,
-        "multiplicity": str(comparison.multiplicity),
-        "left_out": comparison.aligned.left_out,
-        **({"cautions": cautions} if (cautions := [*comparison.cautions, *comparison.machine_cautions]) else {}),
-    }
-
-
-def _wald_json(test: WaldTest | None) -> dict[str, Any] | None:
-    """The joint test; its degrees of freedom are not below 0, even with more runs than units."""
-    if test is None:
-        return None
-    values = msgspec.to_builtins(test) | {"df_error": max(test.df_error, 0.0)}
-    return {key: finite(value) if isinstance(value, float) else value for key, value in values.items()}
-
-
-def _run_json(comparison: Comparison, number: int) -> dict[str, Any]:
-    run, counts, operating = comparison.runs[number], comparison.aligned.counts[number], comparison.operating
-    thresholds = {} if operating is None else threshold_json(operating, number)
-    return {
-        "name": run.name,
-        "tests": counts.tests,
-        **msgspec.structs.asdict(counts),
-        "rate": run.rate,
-        "interval": interval_json(run.interval),
-        "value": run.value,
-        **({"left_out": run.left_out} if comparison.measure.of_numbers else {}),
-        "letters": comparison.letters[number],
-        "judged": judged_json(comparison.aligned, number),
-        "replication": replication_json(run.estimate, comparison.sampling),
-        **thresholds,
-        **{
-            name: _resource_json(comparison, name, resources.runs[number], number)
-            for name, resources in _resources(comparison)
-        },
-    }
-
-
-def _resources(comparison: Comparison) -> list[tuple[str, ResourceEstimates]]:
-    both = (("seconds", comparison.seconds), ("memory", comparison.memory))
-    return [(name, resources) for name, resources in both if resources is not None]
-
-
-def _resource_json(comparison: Comparison, name: str, one: Estimate | None, number: int) -> dict[str, Any] | None:
-    """The mean cost of an answer."""
-    if one is None:
-        return None
-    cases = int(np.count_nonzero(~np.isnan(getattr(comparison.aligned, name)[number])))
-    interval = interval_json(one.interval) if one.se > 0 else None
-    return {"cases": cases, **estimate_json(one, "se", "df", value="mean"), "interval": interval}
-
-
-_TESTS = (
-    "n_ff", "n_sf", "n_fs", "n_ss", "z", "p_chi2", "p_exact", "p_mid", "p_one_sided", "p_adjusted",
-    "z_design", "p_design", "confidence_differ", "confidence_better",
-)  # fmt: skip
-
-
-def pairs_json(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """The entry of each pair, one after the other: of a thousand runs there are half a million."""
-    return (_pair_json(comparison, number) for number in range(len(comparison.pairs)))
-
-
-def _pair_json(comparison: Comparison, number: int) -> dict[str, Any]:
-    pair, names = comparison.pairs[number], comparison.names
-    better = comparison.leader(pair) if pair.other_measure else pair.better
-    margin = {} if comparison.margins is None else {"equivalence": margin_json(comparison.margins[number])}
-    return {
-        "a": names[pair.a],
-        "b": names[pair.b],
-        **{name: getattr(pair, name) for name in _TESTS},
-        "better": None if better is None else names[better],
-        "difference": pair.difference,
-        "interval": interval_json(pair.interval),
-        "replication": replication_json(pair.estimate, comparison.sampling),
-        "sign_flip": flip_json(pair.sign_flip),
-        **margin,
-        **({} if comparison.wins is None else {"win_rate": win_json(comparison.wins[number])}),
-        **{name: _ratio_json(resources.pairs[number]) for name, resources in _resources(comparison)},
-    }
-
-
-def _ratio_json(one: Estimate | None) -> dict[str, Any] | None:
-    return None if one is None else estimate_json(one, "interval", "p_value", value="ratio")

@@ -3,49 +3,24 @@
 They rest on other assumptions than McNemar's test and replication, so agreement means something.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.pairs import Pair
-from harness.analysis.sampling import finite
+from harness.analysis.pairs import MixedEffect, Pair, SecondOpinion
 from harness.errors import UsageError
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.mixed import MixedLogit, MixedRows, fit_mixed
-from harness.stats.posterior import PracticalDifference, discordant_posterior
+from harness.stats.posterior import discordant_posterior
 
 
-@dataclass(frozen=True)
-class MixedEffect:
-    """The logarithm of the odds ratio of A over B, with its error, and how much cases and units vary."""
-
-    log_odds: float
-    se: float
-    p_value: float
-    case_sd: float
-    unit_sd: float | None
-
-
-@dataclass(frozen=True)
-class SecondOpinion:
-    """What other methods say of a pair; None for a model without a finite estimate."""
-
-    a: int
-    b: int
-    mixed: MixedEffect | None
-    posterior: PracticalDifference
-    # Whether the model and the verdict agree on significance and direction.
-    agree: bool | None
-
-
-def cross_check(comparison: Comparison, rope: float) -> list[SecondOpinion]:
+def with_opinions(comparison: Comparison, rope: float) -> Comparison:
     """Both opinions on every pair."""
     if comparison.other_measure:
         raise UsageError("--cross-check is about success; leave out --statistic")
-    return [_opinion(comparison, pair, rope) for pair in comparison.pairs]
+    pairs = [replace(pair, cross_check=_opinion(comparison, pair, rope)) for pair in comparison.pairs]
+    return replace(comparison, pairs=pairs, further=[*comparison.further, "cross_check"])
 
 
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:
@@ -54,7 +29,7 @@ def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:
         pair.n_sf, pair.n_fs, pair.n_ff + pair.n_sf + pair.n_fs + pair.n_ss, rope=rope, design_effect=max(effect, 1.0)
     )
     mixed = _mixed(comparison, pair)
-    return SecondOpinion(pair.a, pair.b, mixed, posterior, _agree(comparison, pair, mixed))
+    return SecondOpinion(mixed, posterior, _agree(comparison, pair, mixed))
 
 
 def _agree(comparison: Comparison, pair: Pair, mixed: MixedEffect | None) -> bool | None:
@@ -131,32 +106,3 @@ def _effect(found: MixedLogit, *, has_units: bool) -> MixedEffect | None:
     if not (np.isfinite(se) and se > 0):
         return None
     return MixedEffect(log_odds, se, found.p_value(1), found.case_sd, found.unit_sd if has_units else None)
-
-
-def opinion_json(opinion: SecondOpinion) -> dict[str, Any]:
-    """The key `cross_check` of a pair."""
-    mixed, posterior = opinion.mixed, opinion.posterior
-    return {
-        "mixed": None
-        if mixed is None
-        else {
-            "log_odds": mixed.log_odds,
-            "se": finite(mixed.se),
-            "p_value": mixed.p_value,
-            "case_sd": mixed.case_sd,
-            "unit_sd": mixed.unit_sd,
-        },
-        "bayes": {
-            "rope": posterior.rope,
-            "a_better": posterior.a_better,
-            "equivalent": posterior.equivalent,
-            "b_better": posterior.b_better,
-        },
-        "agree": opinion.agree,
-    }
-
-
-def opinions_json(payload: dict[str, Any], opinions: Sequence[SecondOpinion]) -> dict[str, Any]:
-    """The JSON of a comparison with the opinions in its pairs."""
-    pairs = zip(payload["pairs"], opinions, strict=True)
-    return payload | {"pairs": [pair | {"cross_check": opinion_json(one)} for pair, one in pairs]}

@@ -5,35 +5,21 @@ The differences of the folds vary with the training too, but their models share 
 correlated t distribution of Nadeau and Bengio (2003), as a posterior (Benavoli and others 2017) and as a test.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from harness.analysis.comparison import Comparison
+from harness.analysis.pairs import FoldOpinion
 from harness.errors import UsageError
 from harness.params import nearest
 from harness.stats.arrays import FloatArray, IntArray
-from harness.stats.posterior import PracticalDifference, fold_posterior
+from harness.stats.posterior import fold_posterior
 
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class FoldOpinion:
-    """A pair's differences by fold, each of which tests on `test_share` of the cases; `p_value` is two-sided."""
-
-    a: int
-    b: int
-    column: str
-    differences: FloatArray
-    test_share: float
-    posterior: PracticalDifference
-    p_value: float
-
-
-def fold_opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpinion]:
+def with_folds(comparison: Comparison, column: str, rope: float) -> Comparison:
     """Every pair over the folds that a column names."""
     if comparison.other_measure:
         raise UsageError("--folds is about success; leave out --statistic")
@@ -44,10 +30,11 @@ def fold_opinions(comparison: Comparison, column: str, rope: float) -> list[Fold
     weights = comparison.sampling.sample.weights
     sizes = np.bincount(codes, weights=weights)
     rates = np.stack([np.bincount(codes, weights=weights * one) / sizes for one in comparison.aligned.success])
-    return [
-        _opinion((pair.a, pair.b), column, rates[pair.a] - rates[pair.b], float(shares.mean()), rope)
+    pairs = [
+        replace(pair, folds=_opinion(column, rates[pair.a] - rates[pair.b], float(shares.mean()), rope))
         for pair in comparison.pairs
     ]
+    return replace(comparison, pairs=pairs, further=[*comparison.further, "folds"])
 
 
 def _folds(comparison: Comparison, column: str) -> IntArray:
@@ -70,31 +57,11 @@ def _test_shares(comparison: Comparison, codes: IntArray) -> FloatArray:
     return np.bincount(fold_of_pair) / (int(case.max()) + 1)
 
 
-def _opinion(pair: tuple[int, int], column: str, differences: FloatArray, share: float, rope: float) -> FoldOpinion:
+def _opinion(column: str, differences: FloatArray, share: float, rope: float) -> FoldOpinion:
     sides = fold_posterior(differences, test_share=share, rope=0.0)
     p_value = 2 * min(sides.a_better, sides.b_better)
     if np.ptp(differences) <= _ROUNDING:
         # Folds that all agree are no proof: coins fall on the same side with this probability.
         p_value = 2.0 ** (1 - differences.size) if abs(differences[0]) > _ROUNDING else 1.0
     posterior = fold_posterior(differences, test_share=share, rope=rope)
-    return FoldOpinion(*pair, column, differences, share, posterior, min(p_value, 1.0))
-
-
-def folds_json(payload: dict[str, Any], opinions: Sequence[FoldOpinion]) -> dict[str, Any]:
-    """The JSON of a comparison with the key `folds` in its pairs."""
-    pairs = zip(payload["pairs"], opinions, strict=True)
-    return payload | {"pairs": [pair | {"folds": _opinion_json(one)} for pair, one in pairs]}
-
-
-def _opinion_json(one: FoldOpinion) -> dict[str, Any]:
-    return {
-        "column": one.column,
-        "folds": one.differences.size,
-        "test_share": one.test_share,
-        "difference": float(one.differences.mean()),
-        "p_value": one.p_value,
-        "rope": one.posterior.rope,
-        "a_better": one.posterior.a_better,
-        "equivalent": one.posterior.equivalent,
-        "b_better": one.posterior.b_better,
-    }
+    return FoldOpinion(column, differences, share, min(p_value, 1.0), posterior)

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.cells import GroupCells
-from harness.analysis.sampling import finite, interval_json
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import Interval
@@ -54,20 +52,3 @@ def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -
     found = replace(found, interval=Interval(low, high))
     gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
     return GapContrast(len(groups), (gaps[0], gaps[1]), found, found.p_value)
-
-
-def gap_contrast_json(names: Sequence[str], pair: tuple[int, int], one: GapContrast | None) -> dict[str, Any]:
-    """A pair of runs: both gaps, their difference, and how certain it is."""
-    found = None if one is None else one.difference
-    return {
-        "a": names[pair[0]],
-        "b": names[pair[1]],
-        "groups": None if one is None else one.groups,
-        "gap_a": None if one is None else one.gaps[0],
-        "gap_b": None if one is None else one.gaps[1],
-        "estimate": None if found is None else found.value,
-        "se": None if found is None else finite(found.se),
-        "interval": None if found is None else interval_json(found.interval),
-        "p_value": None if found is None else found.p_value,
-        "p_adjusted": None if one is None else one.p_adjusted,
-    }

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,8 +26,7 @@ class RunRank:
 
     name: str
     rank: int
-    low: int
-    high: int
+    interval: tuple[int, int]
     # Share of draws in which it came first; ties are split.
     first: float
 
@@ -49,10 +47,12 @@ class ItemAnalysis:
 
     all_solve: int
     none_solves: int
-    items: list[ItemStatistics]
-    ranks: list[RunRank]
+    some_solve: int
     draws: int
     seed: int
+    ranks: list[RunRank]
+    # Those that some solve.
+    cases: list[ItemStatistics]
 
 
 def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
@@ -66,7 +66,11 @@ def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
     return ItemAnalysis(
         all_solve=int((solved == len(aligned.names)).sum()),
         none_solves=int((solved == 0).sum()),
-        items=[
+        some_solve=len(informative),
+        draws=draws,
+        seed=study.replication.seed,
+        ranks=ranks,
+        cases=[
             ItemStatistics(
                 aligned.ids[informative[i]],
                 int(solved[informative[i]]),
@@ -74,9 +78,6 @@ def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
             )
             for i in order
         ],
-        ranks=ranks,
-        draws=draws,
-        seed=study.replication.seed,
     )
 
 
@@ -111,7 +112,7 @@ def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]
     low, high = (np.quantile(ranks, q, axis=0, method="inverted_cdf") for q in (tail, 1 - tail))
     own = ranks_of(whole[None])[0]
     return [
-        RunRank(names[run], int(own[k]), int(low[k]), int(high[k]), float(first[k])) for k, run in enumerate(runs)
+        RunRank(names[run], int(own[k]), (int(low[k]), int(high[k])), float(first[k])) for k, run in enumerate(runs)
     ], len(values)
 
 
@@ -133,21 +134,3 @@ def ranks_of(values: FloatArray) -> IntArray:
     above = np.sort(-values, axis=1)
     ranks = [1 + np.searchsorted(row, -own, side="left") for row, own in zip(above, values, strict=True)]
     return np.array(ranks, dtype=np.intp)
-
-
-def items_json(items: ItemAnalysis) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    return {
-        "all_solve": items.all_solve,
-        "none_solves": items.none_solves,
-        "some_solve": len(items.items),
-        "draws": items.draws,
-        "seed": items.seed,
-        "ranks": [
-            {"name": one.name, "rank": one.rank, "interval": [one.low, one.high], "first": one.first}
-            for one in items.ranks
-        ],
-        "cases": [
-            {"id": item.id, "solved": item.solved, "discrimination": item.discrimination} for item in items.items
-        ],
-    }

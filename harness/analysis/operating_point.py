@@ -18,11 +18,12 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, count_outcomes, outcome_codes
 from harness.analysis.cells import Cell, check_classes
-from harness.analysis.sampling import Sampling, finite, take_sample
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, Runs
 from harness.measures.curves import require_scored_cases
-from harness.options import DesignOptions
+from harness.options import DesignOptions, OperatingOptions
+from harness.options.comparing import CompareOptions, RateOptions
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.hull import convex_hull
 from harness.stats.curves.scores import Order, ScoredCases, counts_of
@@ -350,64 +351,49 @@ def _decide_again(
     return OperatingResult(criterion, again, signed, fpr, [1 - rate for rate in tpr])
 
 
-def threshold_json(operating: OperatingResult, number: int) -> dict[str, Any]:
-    """The threshold of a run, its errors there, and the run on other cases that it comes from, if any."""
-    return {
-        "threshold": finite(operating.thresholds[number]),
-        "fpr": operating.fpr[number],
-        "fnr": operating.fnr[number],
-        **({"development": operating.development[number]} if operating.development else {}),
-    }
-
-
 # On these cases, or on those of a development run
 
 
-@dataclass(frozen=True)
-class OperatingRequest:
-    """Where to set the thresholds, and on which runs; without any, on the runs themselves."""
+def criterion_of(options: OperatingOptions) -> OperatingCriterion | None:
+    """The operating point that `--at` names; None if outcomes stay as they are."""
+    if options.at is None and options.development:
+        raise UsageError("--development sets thresholds: say where, with --at eer or --at fpr=0.01")
+    return None if options.at is None else parse_criterion(options.at)
 
-    criterion: OperatingCriterion
-    development: Sequence[Run] = ()
-    design: DesignOptions | None = None
 
-    def measure(self, name: str, aligned: AlignedRuns) -> Measure:
-        """The measure at the operating point; at a threshold from elsewhere it is that of the outcomes."""
-        measure = aligned.measure(name)
-        if not self.development:
-            return operating_measure(measure, self.criterion)
-        _formula(measure, self.criterion)
-        return replace(measure, words=f"{measure.words} at a development run's {self.criterion}")
+def measure_at(name: str, aligned: AlignedRuns, options: OperatingOptions, development: Sequence[Run]) -> Measure:
+    """A measure by name, at the operating point if there is one.
 
-    def decided(self, aligned: AlignedRuns, sampling: Sampling) -> OperatingResult:
-        """All outcomes at these thresholds."""
-        weights = sampling.sample.weights
-        if not self.development:
-            thresholds = _best_thresholds(aligned, self.criterion, weights)
-            return _decide_again(aligned, self.criterion, thresholds, weights)
-        chosen = [_matching(header.algorithm.name, self.development) for header in aligned.headers]
-        thresholds = [self._threshold(aligned, run) for run in chosen]
-        found = _decide_again(aligned, self.criterion, thresholds, weights)
-        return replace(found, development=[run.source for run in chosen])
+    At a threshold from the development runs it is that of the outcomes.
+    """
+    criterion, measure = criterion_of(options), aligned.measure(name)
+    if criterion is None:
+        return measure
+    if not development:
+        return operating_measure(measure, criterion)
+    _formula(measure, criterion)
+    return replace(measure, words=f"{measure.words} at a development run's {criterion}")
 
-    def _threshold(self, aligned: AlignedRuns, run: Run) -> float:
-        """The threshold on a development run, by the weights that its cases have."""
+
+def decided_at(
+    aligned: AlignedRuns, sampling: Sampling, options: CompareOptions | RateOptions, development: Sequence[Run]
+) -> OperatingResult | None:
+    """All outcomes decided again at the operating point, on the development runs if there are any; None without one."""
+    criterion, weights = criterion_of(options), sampling.sample.weights
+    if criterion is None:
+        return None
+    if not development:
+        return _decide_again(aligned, criterion, _best_thresholds(aligned, criterion, weights), weights)
+    chosen = [_matching(header.algorithm.name, development) for header in aligned.headers]
+    thresholds = list[float]()
+    for run in chosen:
         alone = align([run])
         _check_other_cases(aligned, alone, run.source)
-        design = self.design or DesignOptions()
         # Units do not matter for a threshold.
-        only = DesignOptions(stratum=design.stratum, psu=("none",), weights=design.weights, lone=design.lone)
-        [threshold] = _best_thresholds(alone, self.criterion, take_sample(alone, only).sample.weights)
-        return threshold
-
-
-def measure_at(
-    request: OperatingRequest | None, name: str, aligned: AlignedRuns, sampling: Sampling
-) -> tuple[Measure, OperatingResult | None]:
-    """A measure by name, at the operating point and with all outcomes decided again if there is one."""
-    if request is None:
-        return aligned.measure(name), None
-    return request.measure(name, aligned), request.decided(aligned, sampling)
+        only = DesignOptions(stratum=options.stratum, psu=("none",), weights=options.weights, lone=options.lone)
+        thresholds += _best_thresholds(alone, criterion, take_sample(alone, only).sample.weights)
+    found = _decide_again(aligned, criterion, thresholds, weights)
+    return replace(found, development=[run.source for run in chosen])
 
 
 def _matching(name: str, development: Sequence[Run]) -> Run:

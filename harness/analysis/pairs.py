@@ -1,6 +1,7 @@
 """Two runs of a comparison: McNemar's test, their difference by the design, and whether it is within a margin."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +10,19 @@ import numpy as np
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.matching import copies
-from harness.analysis.sampling import interval_json
+from harness.analysis.wins import WinRate
 from harness.errors import UsageError
 from harness.measures import Measure
 from harness.measures.values import check_directed
+from harness.stats.arrays import FloatArray
 from harness.stats.differences import paired_differences
-from harness.stats.equivalence import Equivalence, equivalent, paired_equivalent
+from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits, paired_equivalent
 from harness.stats.estimate import Estimate
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import Multiplicity, adjusted, holm
 from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
+from harness.stats.posterior import PracticalDifference
 from harness.stats.rates import Interval
-from harness.stats.replication.sample import Sample
 
 Places = Sequence[tuple[int, int]]
 
@@ -33,152 +35,8 @@ class FlipTest:
     """
 
     p_value: float
-    flips: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two algorithms: the first and the second by their places."""
-
-    a: int
-    b: int
-    n_ff: int
-    n_sf: int
-    n_fs: int
-    n_ss: int
-    z: float
-    p_chi2: float
-    p_exact: float
-    p_mid: float
-    p_one_sided: float
-    p_adjusted: float
-    z_design: float
-    p_design: float
-    confidence_differ: float | None
-    confidence_better: float | None
-    difference: float
-    interval: Interval
-    # The design effect that adjusts McNemar's z; None if unknown.
-    effect: float | None = None
-    # The difference by the design; None if neither stratum nor PSU is known, or a run has no value.
-    estimate: Estimate | None = None
-    sign_flip: FlipTest | None = None
-    # Whether the estimate is of a measure other than the rate of success, which McNemar's test is about.
-    other_measure: bool = False
-
-    @property
-    def better(self) -> int | None:
-        """The run that more often succeeded where the other failed; None on a tie."""
-        return None if self.n_sf == self.n_fs else self.a if self.n_sf > self.n_fs else self.b
-
-    @property
-    def p_decisive(self) -> float:
-        """The p-value that decides the verdict: the estimate's if there is a design, corrected for the pairs."""
-        if self.estimate is None:
-            return 1.0 if self.other_measure else self.p_adjusted
-        # If the design gives no error, nothing can be decided: McNemar's test ignores the design.
-        return 1.0 if self.estimate.p_adjusted is None else self.estimate.p_adjusted
-
-
-@dataclass(frozen=True)
-class PairedValues:
-    """What pairs are made of: the estimates of all runs, for the rate and for the measure that is compared.
-
-    None if there is no design: then there is only McNemar's test.
-    """
-
-    rates: Cells | None
-    values: Cells | None
-    baseline: int | None
-    multiplicity: Multiplicity
-
-
-def make_pairs(study: Measurement, all_tables: PairTables, estimates: PairedValues) -> list[Pair]:
-    """All pairs, or one run with all the others."""
-    tables = _chosen(all_tables, estimates.baseline)
-    places = list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
-    gaps: Sequence[Estimate | None] = [None] * len(places)
-    if estimates.values is not None:
-        gaps = _differences(estimates.values, places, estimates.multiplicity)
-    if estimates.rates is not None:
-        of_rates = gaps if estimates.values is estimates.rates else estimates.rates.differences(places)
-    else:
-        of_rates = [None] * len(places)
-    pairs = _mcnemar(tables, [_effect(one) for one in of_rates], estimates.multiplicity, study.replication.confidence)
-    flips = _sign_flips(estimates.values, places, gaps)
-    other = estimates.values is not estimates.rates
-    return [
-        Pair(**named, estimate=gap, sign_flip=flip, other_measure=other)
-        for named, gap, flip in zip(pairs, gaps, flips, strict=True)
-    ]
-
-
-def _sign_flips(values: Cells | None, places: Places, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
-    """The exact test of each pair, or else one with random flips."""
-    inexact = [place for place, gap in zip(places, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
-    drawn = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
-    tests: list[FlipTest | None] = []
-    for place, gap in zip(places, gaps, strict=True):
-        test = drawn.get(place)
-        if gap is not None and gap.p_sign_flip is not None:
-            tests.append(FlipTest(gap.p_sign_flip))
-        else:
-            tests.append(None if test is None else FlipTest(test.p_value, test.flips))
-    return tests
-
-
-def flip_json(test: FlipTest | None) -> dict[str, Any] | None:
-    """The JSON that the documentation promises."""
-    return None if test is None else {"p_value": test.p_value, "flips": test.flips, "exact": test.flips is None}
-
-
-def pair_tables(aligned: AlignedRuns) -> PairTables:
-    """The tables of all pairs, each of the answers that the two have: what a third run repeats does not count."""
-    tables = pairwise_tables(aligned.success)
-    if not aligned.repeated:
-        return tables
-    times = np.array([copies(order) for order in aligned.orders])
-    common = np.gcd(times[tables.first], times[tables.second])
-    counts = {name: getattr(tables, name) // common for name in ("n_ff", "n_sf", "n_fs", "n_ss")}
-    return replace(tables, **counts)
-
-
-def _chosen(tables: PairTables, baseline: int | None) -> PairTables:
-    if baseline is None:
-        return tables
-    keep = (tables.first == baseline) | (tables.second == baseline)
-    return PairTables(*(getattr(tables, name)[keep] for name in PairTables.__dataclass_fields__))
-
-
-def _differences(values: Cells, places: Places, multiplicity: Multiplicity) -> list[Estimate | None]:
-    """The difference of every pair in the measure that is compared, by the design."""
-    if multiplicity is Multiplicity.MAX_T:
-        return values.simultaneous_differences(places)
-    return values.differences(places, lambda p_values: adjusted(p_values, multiplicity))
-
-
-def _effect(estimate: Estimate | None) -> float | None:
-    """A design effect for McNemar's z; None if unknown."""
-    return estimate.design_effect if estimate is not None and estimate.design_effect else None
-
-
-def _mcnemar(
-    tables: PairTables, effects: Sequence[float | None], multiplicity: Multiplicity, confidence: float
-) -> Iterator[dict[str, Any]]:
-    """Pairs as if all cases were independent, by the fields of `Pair`; `effects` adjust McNemar's z for the design."""
-    tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
-    estimates, intervals = paired_differences(tables, confidence=confidence)
-    corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
-    names = [name for name in McNemars.__dataclass_fields__ if name != "better"]
-    columns = {name: getattr(tests, name) for name in names} | {
-        "a": tables.first, "b": tables.second, "n_ff": tables.n_ff, "n_sf": tables.n_sf, "n_fs": tables.n_fs,
-        "n_ss": tables.n_ss, "p_adjusted": corrected, "difference": estimates,
-    }  # fmt: skip
-    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
-    limits = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
-    for row, effect, (low, high) in zip(rows, effects, limits, strict=True):
-        named = {name: None if value != value else value for name, value in zip(columns, row, strict=True)}
-        yield {**named, "effect": effect, "interval": Interval(low, high)}
+    flips: int | None
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -195,30 +53,228 @@ class MarginTest:
 
 
 @dataclass(frozen=True)
-class Margin:
-    """The largest difference that does not matter, and the allowed error."""
+class MixedEffect:
+    """The logarithm of the odds ratio of A over B, with its error, and how much cases and units vary."""
 
-    margin: float
-    alpha: float
-    larger_is_better: bool
-    # How far two values can be apart.
-    widest: float = 1.0
+    log_odds: float
+    se: float
+    p_value: float
+    case_sd: float
+    unit_sd: float | None
 
-    def tests(self, pairs: Sequence[Pair], sample: Sample) -> list[MarginTest | None]:
-        """Test every pair with its error by design; None if a run has no value to compare."""
-        return correct_margins([self._test(pair, sample) for pair in pairs])
 
-    def _test(self, pair: Pair, sample: Sample) -> Equivalence | None:
+@dataclass(frozen=True)
+class SecondOpinion:
+    """What other methods say of a pair; None for a model without a finite estimate."""
+
+    mixed: MixedEffect | None
+    bayes: PracticalDifference
+    # Whether the model and the verdict agree on significance and direction.
+    agree: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class FoldOpinion:
+    """A pair's differences by fold, each of which tests on `test_share` of the cases; `p_value` is two-sided."""
+
+    column: str
+    differences: FloatArray
+    test_share: float
+    p_value: float
+    posterior: PracticalDifference
+
+    @property
+    def mean(self) -> float:
+        """The mean of the differences."""
+        return float(self.differences.mean())
+
+    @property
+    def spread(self) -> Interval:
+        """The smallest and the largest of them."""
+        return Interval(float(self.differences.min()), float(self.differences.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two algorithms: the first and the second by their places.
+
+    `difference` of the rates of success, its interval and tests are as if all cases were independent: McNemar's tests
+    of the same cases, else those of two samples, of which Fisher's is exact. What cannot be known of different cases is
+    0 or nan.
+    """
+
+    a: int
+    b: int
+    difference: float
+    interval: Interval
+    z: float
+    p_chi2: float
+    p_exact: float
+    p_adjusted: float
+    n_ff: int = 0
+    n_sf: int = 0
+    n_fs: int = 0
+    n_ss: int = 0
+    p_mid: float = math.nan
+    p_one_sided: float = math.nan
+    z_design: float = math.nan
+    p_design: float = math.nan
+    confidence_differ: float | None = None
+    confidence_better: float | None = None
+    # The design effect that adjusts McNemar's z; None if unknown.
+    effect: float | None = None
+    # The difference by the design; None if neither stratum nor PSU is known, or a run has no value.
+    estimate: Estimate | None = None
+    sign_flip: FlipTest | None = None
+    # Whether the estimate is of a measure other than the rate of success, which McNemar's test is about.
+    other_measure: bool = False
+    # What was asked for besides, or recorded, if it is known: see `Comparison.further`.
+    equivalence: MarginTest | None = None
+    win_rate: WinRate | None = None
+    seconds: Estimate | None = None
+    memory: Estimate | None = None
+    cross_check: SecondOpinion | None = None
+    folds: FoldOpinion | None = None
+
+    @property
+    def better(self) -> int | None:
+        """The run that more often succeeded; None on a tie."""
+        return None if self.difference == 0 else self.a if self.difference > 0 else self.b
+
+    @property
+    def p_decisive(self) -> float:
+        """The p-value that decides the verdict: the estimate's if there is a design, corrected for the pairs."""
+        if self.estimate is None:
+            return 1.0 if self.other_measure else self.p_adjusted
+        # If the design gives no error, nothing can be decided: McNemar's test ignores the design.
+        return 1.0 if self.estimate.p_adjusted is None else self.estimate.p_adjusted
+
+
+def make_pairs(
+    tables: PairTables,
+    rates: Cells | None,
+    values: Cells | None,
+    multiplicity: Multiplicity,
+    confidence: float,
+    further: Mapping[str, Sequence[Any]],
+) -> list[Pair]:
+    """Pairs of runs on the same cases, and what is known of each `further`, by the fields of `Pair`.
+
+    `rates` and `values` are the estimates of all runs, of the rate of success and of the measure that is compared; None
+    without a design: then there is only McNemar's test.
+    """
+    places = pair_places(tables)
+    gaps: Sequence[Estimate | None] = [None] * len(places)
+    of_rates = gaps
+    if values is not None:
+        gaps = _differences(values, places, multiplicity)
+    if rates is not None:
+        of_rates = gaps if values is rates else rates.differences(places)
+    # A design effect of 0 is none that could adjust anything.
+    effects = [one.design_effect or None if one is not None else None for one in of_rates]
+    tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
+    differences, intervals = paired_differences(tables, confidence=confidence)
+    corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
+    columns: dict[str, Sequence[Any]] = {
+        name: getattr(tests, name).tolist() for name in McNemars.__dataclass_fields__ if name != "better"
+    }
+    for name in ("confidence_differ", "confidence_better"):
+        columns[name] = [None if share != share else share for share in columns[name]]
+    columns |= {name: getattr(tables, name).tolist() for name in ("n_ff", "n_sf", "n_fs", "n_ss")}
+    columns |= {
+        "a": tables.first.tolist(),
+        "b": tables.second.tolist(),
+        "difference": np.asarray(differences).tolist(),
+        "interval": list(map(Interval, intervals.low.tolist(), intervals.high.tolist())),
+        "p_adjusted": corrected.tolist(),
+        "effect": effects,
+        "estimate": gaps,
+        "sign_flip": _sign_flips(values, places, gaps),
+        "other_measure": [values is not rates] * len(places),
+        **further,
+    }
+    names = list(columns)
+    return [Pair(**dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+
+def pair_places(tables: PairTables) -> list[tuple[int, int]]:
+    """The pairs by the places of their runs."""
+    return list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
+
+
+def _sign_flips(values: Cells | None, places: Places, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
+    """The exact test of each pair, or else one with random flips."""
+    inexact = [place for place, gap in zip(places, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
+    drawn = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
+    tests: list[FlipTest | None] = []
+    for place, gap in zip(places, gaps, strict=True):
+        test = drawn.get(place)
+        if gap is not None and gap.p_sign_flip is not None:
+            tests.append(FlipTest(gap.p_sign_flip, None, exact=True))
+        else:
+            tests.append(None if test is None else FlipTest(test.p_value, test.flips, exact=test.flips is None))
+    return tests
+
+
+def pair_tables(aligned: AlignedRuns) -> PairTables:
+    """The tables of all pairs, each of the answers that the two have: what a third run repeats does not count."""
+    tables = pairwise_tables(aligned.success)
+    if not aligned.repeated:
+        return tables
+    times = np.array([copies(order) for order in aligned.orders])
+    common = np.gcd(times[tables.first], times[tables.second])
+    counts = {name: getattr(tables, name) // common for name in ("n_ff", "n_sf", "n_fs", "n_ss")}
+    return replace(tables, **counts)
+
+
+def chosen_tables(tables: PairTables, baseline: int | None) -> PairTables:
+    """Those of all pairs, or of one run with all the others."""
+    if baseline is None:
+        return tables
+    keep = (tables.first == baseline) | (tables.second == baseline)
+    return PairTables(*(getattr(tables, name)[keep] for name in PairTables.__dataclass_fields__))
+
+
+def _differences(values: Cells, places: Places, multiplicity: Multiplicity) -> list[Estimate | None]:
+    """The difference of every pair in the measure that is compared, by the design."""
+    if multiplicity is Multiplicity.MAX_T:
+        return values.simultaneous_differences(places)
+    return values.differences(places, lambda p_values: adjusted(p_values, multiplicity))
+
+
+def with_margins(
+    pairs: Sequence[Pair], runs: Sequence[Estimate | None], study: Measurement, margin: float, *, paired: bool
+) -> list[Pair]:
+    """Each pair with its test of the margin, by its error by design; None if a run has no value to compare."""
+    # 1 - 0.95 is not 0.05 in binary.
+    alpha, (low, high) = round(1 - study.replication.confidence, 12), study.measure.bounds
+    sign, sample = -1 if study.measure.larger_is_better is False else 1, study.sampling.sample
+
+    def test(pair: Pair) -> Equivalence | None:
         one = pair.estimate
-        if one is not None and one.se > 0 and one.interval is not None:
-            ahead = one.value if self.larger_is_better else -one.value
-            return equivalent(ahead, one.se, margin=self.margin, df=one.df, alpha=self.alpha, widest=self.widest)
+        sides = [one] if paired else [runs[pair.a], runs[pair.b]]
+        if one is not None and one.interval is not None and all(side is not None and side.se > 0 for side in sides):
+            return equivalent(sign * one.value, one.se, margin=margin, df=one.df, alpha=alpha, widest=high - low)
+        if not paired:
+            return None if one is None or one.interval is None else by_limits(one)
         if pair.other_measure:
             return None
         # Without a design, or without variance: the score test, with the effective number of cases.
         effect = 1.0 if one is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
         table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
-        return paired_equivalent(table, margin=self.margin, alpha=self.alpha, design_effect=effect)
+        return paired_equivalent(table, margin=margin, alpha=alpha, design_effect=effect)
+
+    def by_limits(one: Estimate) -> Equivalence:
+        """A run without variance is not certain: its own limits say how far off it may be."""
+
+        def limits(confidence: float) -> Interval:
+            interval = one.at(confidence)
+            return Interval(*sorted((-math.inf, math.inf) if interval is None else (sign * end for end in interval)))
+
+        return equivalent_by_limits(limits, margin=margin, alpha=alpha, widest=high - low)
+
+    tests = correct_margins([test(pair) for pair in pairs])
+    return [replace(pair, equivalence=one) for pair, one in zip(pairs, tests, strict=True)]
 
 
 def check_margin(measure: Measure, margin: float) -> None:
@@ -243,24 +299,3 @@ def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | No
     columns = [holm(np.array([getattr(test, kind) for test in known])).tolist() for kind in kinds]
     corrected = iter(zip(known, *columns, strict=True))
     return [None if test is None else MarginTest(*next(corrected)) for test in tests]
-
-
-def margin_json(test: MarginTest | None) -> dict[str, Any] | None:
-    """The JSON that the documentation promises."""
-    if test is None:
-        return None
-    raw, alpha = test.equivalence, test.equivalence.alpha
-    return {
-        "margin": raw.margin,
-        "alpha": alpha,
-        "interval": interval_json(raw.interval),
-        "p_not_inferior": raw.p_not_inferior,
-        "p_not_superior": raw.p_not_superior,
-        "p_equivalent": raw.p_equivalent,
-        "p_not_inferior_adjusted": test.p_not_inferior,
-        "p_not_superior_adjusted": test.p_not_superior,
-        "p_equivalent_adjusted": test.p_equivalent,
-        "not_inferior": test.p_not_inferior <= alpha,
-        "not_superior": test.p_not_superior <= alpha,
-        "equivalent": test.p_equivalent <= alpha,
-    }

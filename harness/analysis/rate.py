@@ -2,28 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align, judged_json, names_of
-from harness.analysis.breakdown import Breakdown, break_down, breakdown_json, equal_groups
+from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.breakdown import Breakdown, break_down, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.groups import CaseGroups, has_few_values, several_groups
 from harness.analysis.machines import machine_lines
-from harness.analysis.operating_point import OperatingRequest, OperatingResult, threshold_json
-from harness.analysis.reliability import ReliabilityBin, reliability_bins, reliability_json
-from harness.analysis.run_names import check_same_version, identity_json
-from harness.analysis.sampling import Sampling, interval_json, replication_json, take_sample
+from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
+from harness.analysis.reliability import ReliabilityBin, reliability_bins
+from harness.analysis.run_names import check_same_version
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, Reads, value_measure
-from harness.options import DesignOptions
+from harness.options.comparing import RateOptions
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 from harness.tasks import find_task
 
@@ -31,25 +28,14 @@ from harness.tasks import find_task
 USUAL = ("rate", "tpr", "tnr", "precision", "f1", "mcc", "auc", "eer", "rank1", "rank5", "seconds", "memory")
 # If all cases are of one class, these say nothing more than the rate.
 OF_BOTH = ("tpr", "tnr", "precision", "f1", "mcc")
+# What is measured at an operating point.
+AT_A_THRESHOLD = ("rate", *OF_BOTH, "hter")
+# How the figures in the name of a measure begin.
+FIGURES = ("fp=", "fn=", "miss=", "fa=", "prior=")
 # The measure that a reliability diagram goes with.
 CALIBRATION = "ece"
 # Bins for numbers with too many different values.
 BINS = 5
-
-
-@dataclass(frozen=True)
-class RateRequest:
-    """What to compute; see `hate rate`."""
-
-    statistics: tuple[str, ...] = ()
-    # Which of the usual measures comes first, and is broken down; None for what counts in the test.
-    first: str | None = None
-    by: tuple[str, ...] = ()
-    design: DesignOptions = field(default_factory=DesignOptions)
-    replication: Replication = field(default_factory=Replication)
-    partial: bool = False
-    # Where to set every threshold first.
-    operating: OperatingRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -87,32 +73,35 @@ class RunMeasures:
     reliability: list[ReliabilityBin] = field(default_factory=list)
 
 
-def rate_runs(runs: Sequence[Run], request: RateRequest) -> list[RunMeasures]:
-    """Every run by itself; all of one test, whose cases may differ."""
+def rate_runs(
+    runs: Sequence[Run], options: RateOptions, development: Sequence[Run] = (), *, first: str | None = None
+) -> list[RunMeasures]:
+    """Every run by itself; all of one test, whose cases may differ.
+
+    `first` is which of the usual measures comes first, and is broken down; None for what counts in the test.
+    """
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    found = [_rate_run(run, name, request) for run, name in zip(runs, names_of(runs), strict=True)]
+    found = [_rate_run(run, name, options, development, first) for run, name in zip(runs, names_of(runs), strict=True)]
     if len({tuple(map(tuple, run.by)) for run in found}) > 1:
         # What counts in the test is not in the records of some: all are broken down by their rates.
-        return rate_runs(runs, replace(request, first="rate"))
+        return rate_runs(runs, options, development, first="rate")
     return found
 
 
-def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
-    aligned = replace(align([run], partial=request.partial), names=[name])
-    sampling = take_sample(aligned, request.design)
-    measures, operating = _measures(aligned, request), None
-    if request.operating is not None:
-        measures = _measures_at(request.operating, aligned, request.statistics)
-        operating = request.operating.decided(aligned, sampling)
+def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[Run], first: str | None) -> RunMeasures:
+    aligned = replace(align([run], partial=options.partial), names=[name])
+    sampling, asked = take_sample(aligned, options), measure_names(options.statistic)
+    names = asked or (_usual(aligned, first) if options.at is None else AT_A_THRESHOLD)
+    measures = {key: measure_at(key, aligned, options, development) for key in names}
+    if (operating := decided_at(aligned, sampling, options, development)) is not None:
         aligned = operating.aligned
-    study = Measurement(measures[next(iter(measures))], aligned, sampling, request.replication)
-    cells = {
-        key: _cells(replace(study, measure=measure), required=bool(request.statistics))
-        for key, measure in measures.items()
-    }
+    replication = Replication(confidence=options.confidence, seed=options.seed)
+    study = Measurement(measures[next(iter(measures))], aligned, sampling, replication)
+    cells = {key: _cells(replace(study, measure=measure), required=bool(asked)) for key, measure in measures.items()}
     estimates = {key: of.one(0) for key, of in cells.items()}
-    if not request.statistics:
+    if not asked:
         estimates = {key: one for key, one in estimates.items() if one is not None or key == "rate"}
+    grouped = list(estimates) if asked else list(estimates)[:1]
     return RunMeasures(
         name=name,
         aligned=aligned,
@@ -120,28 +109,35 @@ def _rate_run(run: Run, name: str, request: RateRequest) -> RunMeasures:
         measures=measures,
         estimates=estimates,
         by=[
-            _groups(study, {name: measures[name] for name in estimates}, request, by)
-            for by in dict.fromkeys(request.by)
+            {key: break_down(replace(study, measure=measures[key]), [], by) for key in grouped}
+            for by in dict.fromkeys(options.by)
         ],
-        explained=[] if request.by else _explained(replace(study, measure=MEASURES["rate"])),
+        explained=[] if options.by else _explained(replace(study, measure=MEASURES["rate"])),
         left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
         operating=operating,
-        reliability=reliability_bins(aligned, sampling, request.replication) if CALIBRATION in measures else [],
+        reliability=reliability_bins(aligned, sampling, replication) if CALIBRATION in measures else [],
     )
 
 
-def _measures_at(request: OperatingRequest, aligned: AlignedRuns, names: Sequence[str]) -> dict[str, Measure]:
-    """Measures of the outcomes, at the operating point; the usual ones if none is named."""
-    usual = ("rate", *OF_BOTH, "hter")
-    return {name: request.measure(name, aligned) for name in names or usual}
+def measure_names(text: str | None) -> tuple[str, ...]:
+    """Names with commas between them, none if nobody asked; the commas of cost:fp=10,fn=1 are its own."""
+    found: list[str] = []
+    for name in map(str.strip, () if text is None else text.split(",")):
+        if found and ":" in found[-1] and name.startswith(FIGURES):
+            found[-1] += f",{name}"
+        else:
+            found.append(name)
+    if not all(found):
+        raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
+    return tuple(found)
 
 
-def _measures(aligned: AlignedRuns, request: RateRequest) -> dict[str, Measure]:
+def _usual(aligned: AlignedRuns, first: str | None) -> Sequence[str]:
+    """What is measured if nobody asked for anything."""
     both = aligned.positive.any() and not aligned.positive.all()
-    known = (request.first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
+    known = (first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
     usual = [name for name in known if both or name not in OF_BOTH or name in aligned.measure_names]
-    chosen = request.statistics or dict.fromkeys((*usual, *_own_values(aligned)))
-    return {name: aligned.measure(name) for name in chosen}
+    return list(dict.fromkeys((*usual, *_own_values(aligned))))
 
 
 def _task_measures(aligned: AlignedRuns) -> list[str]:
@@ -164,11 +160,6 @@ def _cells(study: Measurement, *, required: bool) -> Cells:
         return Cells(None, {})
 
 
-def _groups(study: Measurement, measures: dict[str, Measure], request: RateRequest, by: str) -> dict[str, Breakdown]:
-    chosen = list(measures.items()) if request.statistics else list(measures.items())[:1]
-    return {name: break_down(replace(study, measure=measure), [], by) for name, measure in chosen}
-
-
 def timed_cautions(runs: Sequence[RunMeasures]) -> list[str]:
     """Of runs whose times or memory stand side by side: what the machines may have to do with it."""
     timed = [run for run in runs if any(run.measures[name].reads is Reads.RESOURCES for name in run.estimates)]
@@ -183,60 +174,6 @@ def lacking_cautions(runs: Sequence[RunMeasures]) -> list[str]:
             if one is None:
                 lacking.setdefault(name, []).append(run.name)
     return [runs[0].measures[name].absence(names) for name, names in lacking.items()]
-
-
-def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    names = [run.name for run in runs]
-    statistics = list(dict.fromkeys(name for run in runs for name in run.estimates))
-    payload: dict[str, Any] = {
-        "test": identity_json(runs[0].aligned.headers[0].test),
-        "statistic": statistics[0],
-        "statistics": statistics,
-        **({} if runs[0].operating is None else {"at": str(runs[0].operating.criterion)}),
-        "transcripts": [_run_json(run, statistics) for run in runs],
-    }
-    breakdowns = [
-        {name: breakdown_json(one, names, []) for name, one in merged.items()} for merged in merge_breakdowns(runs)
-    ]
-    if breakdowns:
-        payload["by"] = breakdowns[0][statistics[0]]
-        payload["by_statistic"] = breakdowns[0]
-    if len(breakdowns) > 1:
-        payload["breakdowns"] = [{**groups[statistics[0]], "by_statistic": groups} for groups in breakdowns]
-    if cautions := [*lacking_cautions(runs), *timed_cautions(runs)]:
-        payload["cautions"] = cautions
-    return payload
-
-
-def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
-    counts, first = run.aligned.counts[0], run.estimates.get(statistics[0])
-    shown = run.sampling.known or statistics[0] != "rate" or run.operating is not None
-    interval = wilson(counts.successes, counts.tests, confidence=first.confidence if first else 0.95)
-    return {
-        "name": run.name,
-        "tests": counts.tests,
-        **msgspec.structs.asdict(counts),
-        "rate": counts.rate,
-        "interval": interval_json(interval),
-        "value": None if first is None else first.value,
-        "judged": judged_json(run.aligned, 0),
-        "replication": replication_json(first, run.sampling) if shown else None,
-        **({} if run.operating is None else threshold_json(run.operating, 0)),
-        "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},
-        "left_out": run.left_out,
-        **({"reliability": [reliability_json(one) for one in run.reliability]} if run.reliability else {}),
-        "explained": [
-            {
-                "column": one.column,
-                "groups": one.groups,
-                "share": one.share,
-                "p_value": one.p_value,
-                "p_adjusted": one.p_adjusted,
-            }
-            for one in run.explained
-        ],
-    }
 
 
 def merge_breakdowns(runs: Sequence[RunMeasures]) -> list[dict[str, Breakdown]]:

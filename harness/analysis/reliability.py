@@ -1,14 +1,13 @@
 """A reliability diagram: how often what was said with a probability came true, with errors by design."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from harness.analysis.align import AlignedRuns
-from harness.analysis.sampling import Sampling, estimate_json
+from harness.analysis.sampling import Sampling
 from harness.stats.arrays import BoolArray
 from harness.stats.curves.costs import bin_numbers
 from harness.stats.curves.scores import ScoredCases
-from harness.stats.estimate import Estimate
+from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import shares
@@ -21,7 +20,7 @@ class ReliabilityBin:
     cases: int
     probability: float
     frequency: float
-    estimate: Estimate | None
+    interval: Interval | None
 
 
 def reliability_bins(aligned: AlignedRuns, sampling: Sampling, replication: Replication) -> list[ReliabilityBin]:
@@ -43,18 +42,8 @@ def _bin(cases: ScoredCases, inside: BoolArray, sampling: Sampling, replication:
     said, happened = float(weights @ cases.better / total), float(weights @ cases.positive / total)
     try:
         statistic = shares([cases.positive & inside], [inside])
-        one = make_estimates(sampling.sample, statistic, replication).one(0)
+        interval = make_estimates(sampling.sample, statistic, replication).one(0).interval
     except ValueError:
         # The replicates of all cases have a value, those of a small bin do not.
-        one = None
-    return ReliabilityBin(int(inside.sum()), said, happened, one)
-
-
-def reliability_json(one: ReliabilityBin) -> dict[str, Any]:
-    """A bin: what was said, what happened, and how certain that is."""
-    return {
-        "cases": one.cases,
-        "probability": one.probability,
-        "frequency": one.frequency,
-        "interval": estimate_json(one.estimate, "interval")["interval"],
-    }
+        interval = None
+    return ReliabilityBin(int(inside.sum()), said, happened, interval)

@@ -330,7 +330,7 @@ def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str,
         "units": estimate.units,
         "replicates": estimate.replicates,
         "groupings": estimate.groupings,
-        "collapsed": [list(names) for names in sampling.sample.collapsed],
+        "collapsed": sampling.sample.collapsed,
         "fay": estimate.fay,
         "seed": estimate.seed,
         **estimate_json(
@@ -341,8 +341,6 @@ def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str,
 
 def estimate_json(estimate: Estimate | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
     """The number under the key `value`, and the named fields of its error; nulls without an estimate."""
-    payload: dict[str, Any] = {value: None if estimate is None else finite(estimate.value)}
-    for name in fields:
-        part = None if estimate is None else getattr(estimate, name)
-        payload[name] = interval_json(part) if name == "interval" else finite(part)
-    return payload
+    if estimate is None:
+        return dict.fromkeys((value, *fields))
+    return {value: estimate.value, **{name: getattr(estimate, name) for name in fields}}

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.align import Run
-from harness.analysis.compare import CompareRequest, compare_runs
+from harness.analysis.compare import compare_runs
 from harness.errors import HateError, TranscriptError
 from harness.model import Standing
-from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
 from harness.stats.rates import Interval
 from harness.transcript.columns import read_columns
 from harness.transcript.format import PLAIN_WEIGHTS, Header
@@ -29,10 +29,9 @@ class RunStanding:
     stratum: str | None
 
 
-def ranking_request(header: Header, columns: Collection[str]) -> CompareRequest:
+def ranking_options(header: Header, columns: Collection[str]) -> CompareOptions:
     """How runs are compared for a ranking: by what counts in their test, the design and the declared weights."""
-    design = DesignOptions(weights=design_weights(header, columns))
-    return CompareRequest(statistic=header.test.main_measure, resources=False, design=design)
+    return CompareOptions(statistic=header.test.main_measure, weights=design_weights(header, columns))
 
 
 def design_weights(header: Header, columns: Collection[str]) -> str | None:
@@ -52,7 +51,8 @@ def read_ranked(path: Path, name: str) -> Run:
 
 def run_standing(run: Run) -> RunStanding:
     """Where it stands; a HateError if its sample or its records do not have the measure."""
-    comparison = compare_runs([run], ranking_request(run.columns.header, run.columns.columns))
+    options = ranking_options(run.columns.header, run.columns.columns)
+    comparison = compare_runs([run], options, resources=False)
     (own,) = comparison.runs
     if own.value is None:
         raise TranscriptError(f"{run.source}: these records have no {comparison.measure.name}")

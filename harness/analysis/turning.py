@@ -1,10 +1,8 @@
 """Where the order of two runs turns as a column grows, such as the noise of the inputs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
-from harness.analysis.breakdown import Breakdown, breakdown_json
+from harness.analysis.breakdown import Breakdown
 from harness.measures import Measure
 from harness.stats.estimate import Estimate
 
@@ -41,54 +39,3 @@ def lead_spans(by: Breakdown, pair: int, runs: tuple[int, int], measure: Measure
         else:
             spans.append(LeadSpan(leader, group.label, group.label))
     return spans
-
-
-class ComparedGroups(Protocol):
-    """A comparison by a column, as far as its JSON is concerned."""
-
-    @property
-    def breakdowns(self) -> Sequence[Breakdown]:
-        """The groups, by each column that was asked for."""
-
-    @property
-    def names(self) -> list[str]:
-        """What the runs are called."""
-
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """The pairs."""
-
-    @property
-    def measure(self) -> Measure:
-        """What is compared."""
-
-    @property
-    def confidence(self) -> float:
-        """Of the intervals."""
-
-
-def groups_json(compared: ComparedGroups) -> dict[str, Any]:
-    """The groups of a comparison: `by` the first column, and `breakdowns` by all of them if there are several."""
-    found = [_breakdown_json(compared, by) for by in compared.breakdowns]
-    several = {"breakdowns": found} if len(found) > 1 else {}
-    return {"by": found[0], **several} if found else {}
-
-
-def _breakdown_json(compared: ComparedGroups, by: Breakdown) -> dict[str, Any]:
-    """The groups, and which run of each pair leads where, if the column is a number."""
-    names = compared.names
-    found = breakdown_json(by, names, compared.places)
-    if by.positions is None:
-        return found
-    leads = [
-        {
-            "a": names[runs[0]],
-            "b": names[runs[1]],
-            "spans": [
-                {"leader": names[span.leader], "first": span.first, "last": span.last}
-                for span in lead_spans(by, number, runs, compared.measure, 1 - compared.confidence)
-            ],
-        }
-        for number, runs in enumerate(compared.places)
-    ]
-    return {**found, "leads": leads}

@@ -1,14 +1,13 @@
 """Answers that are numbers: their errors over the truth, and how far the answers of two runs agree."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Measurement
 from harness.analysis.groups import NO_VALUE, several_groups
-from harness.analysis.sampling import Sampling, estimate_json
+from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
 from harness.measures import MEASURES
 from harness.stats.arrays import FloatArray
@@ -137,9 +136,3 @@ def agreement_limits(gaps: FloatArray, known: FloatArray) -> SmoothFormula:
     z = normal_quantile(AGREEING)
     columns = [column for times in (0.0, -z, z) for column in (known, d, d**2, times * known)]
     return SmoothFormula(np.stack(columns, axis=1), fragile=True, counted=known[:, None], formula=formula, parts=4)
-
-
-def agreement_json(found: Agreement) -> dict[str, Any]:
-    """The JSON that the documentation promises."""
-    parts = {name: estimate_json(getattr(found, name), "se", "df", "interval") for name in ("bias", "low", "high")}
-    return {"cases": int(found.differences.size), "sd": found.sd, **parts}

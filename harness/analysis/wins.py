@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from harness.analysis.cells import Measurement
-from harness.analysis.sampling import estimate_json
 from harness.measures import Reads
 from harness.measures.values import VALUES
 from harness.stats.arrays import FloatArray
@@ -79,11 +77,3 @@ def _from_even(one: Estimate, confidence: float) -> Interval:
     """The limits of the distance from an even chance."""
     limits = one.at(confidence) or Interval(0.0, 1.0)
     return Interval(limits.low - EVEN, limits.high - EVEN)
-
-
-def win_json(one: WinRate | None) -> dict[str, Any] | None:
-    """Counts, and the rate with its error."""
-    if one is None:
-        return None
-    counts = {"wins": one.wins, "ties": one.ties, "losses": one.losses}
-    return counts | estimate_json(one.estimate, "se", "df", "interval", "p_value", "p_adjusted")

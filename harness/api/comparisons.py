@@ -2,52 +2,40 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
-from harness.analysis.compare import CompareRequest, compare_runs
-from harness.analysis.comparison import Comparison, comparison_json, pairs_json
-from harness.analysis.cross_check import SecondOpinion, cross_check, opinions_json
-from harness.analysis.fold_check import FoldOpinion, fold_opinions, folds_json
+from harness.analysis.compare import compare_runs
+from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
-from harness.analysis.unpaired import UnpairedComparison, UnpairedPair, compare_unpaired, unpaired_json
-from harness.api.operating import criterion_of, development_runs
+from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
-from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, ReplicationOptions, SeedOptions
+from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, SeedOptions
 from harness.options.comparing import CompareOptions, ContrastOptions
 from harness.report.blocks import Block, Table
-from harness.report.comparison import comparison_blocks, comparison_summary
-from harness.report.comparison import tidy_table as comparison_table
-from harness.report.cross_check import opinion_blocks
-from harness.report.fold_check import fold_blocks
+from harness.report.comparison import comparison_blocks, comparison_json, comparison_summary
 from harness.report.formats import Format, json_parts
+from harness.report.pairs import pair_records
+from harness.report.pairs import tidy_table as comparison_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.values import plot_agreement
-from harness.report.unpaired import tidy_table as unpaired_table
-from harness.report.unpaired import unpaired_blocks
 from harness.report.verdicts import pair_verdict
 from harness.stats.estimate import Estimate
-from harness.stats.multiplicity import Multiplicity
-from harness.stats.replication.method import Replication
 from harness.tasks import Task, find_task
 from harness.transcript.read import open_transcript
 
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(PictureResult):
-    """A comparison on the same cases: every algorithm by itself, every pair, and the verdicts."""
+    """A comparison on the same cases, or on other inputs in the same strata: every algorithm, every pair, verdicts."""
 
     remarks_beside_json = False
     found: Comparison
     remarks: Sequence[str] = ()
-    # What other methods say of each pair, if they were asked.
-    opinions: Sequence[SecondOpinion] = ()
-    # What the folds of a cross-validation say of each pair, if their column was named.
-    folds: Sequence[FoldOpinion] = ()
 
     @property
     def names(self) -> list[str]:
@@ -56,7 +44,7 @@ class CompareResult(PictureResult):
 
     @property
     def pairs(self) -> list[Pair]:
-        """McNemar's test and the estimate by design of every pair."""
+        """The tests and the estimate by design of every pair."""
         return self.found.pairs
 
     @property
@@ -76,27 +64,21 @@ class CompareResult(PictureResult):
 
     def payload(self) -> Any:
         """As documented for the command."""
-        payload = comparison_json(self.found)
-        payload = opinions_json(payload, self.opinions) if self.opinions else payload
-        return folds_json(payload, self.folds) if self.folds else payload
+        return comparison_json(self.found)
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
         """What `render` returns; the JSON of many pairs is made some at a time."""
-        if style is not Format.JSON or self.opinions or self.folds:
+        if style is not Format.JSON:
             return super().parts(style, width, everything=everything)
-        return json_parts(comparison_json(self.found, pairs=False), "pairs", pairs_json(self.found))
+        return json_parts(comparison_json(self.found, pairs=False), "pairs", pair_records(self.found))
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
-        return [*comparison_blocks(self.found), *self._second_opinions()]
+        return comparison_blocks(self.found)
 
     def summary(self) -> Sequence[Block]:
         """The verdicts, the ranking and the differences."""
-        return [*comparison_summary(self.found), *self._second_opinions()]
-
-    def _second_opinions(self) -> list[Block]:
-        more = opinion_blocks(self.found, self.opinions) if self.opinions else []
-        return [*more, *(fold_blocks(self.found, self.folds) if self.folds else [])]
+        return comparison_summary(self.found)
 
     def table(self) -> Table:
         """A row for each pair."""
@@ -104,63 +86,20 @@ class CompareResult(PictureResult):
 
     def drawn(self, look: PictureOptions) -> Picture:
         """The groups of `by`, or else the agreement of two runs' numbers."""
-        return _plot_groups(self.found, look)
+        found = self.found
+        if found.breakdowns:
+            check_one_column(len(found.breakdowns))
+            return plot_groups(found.breakdowns[0], found.names, found.places, found.measure, found.confidence, look)
+        if found.agreement is not None:
+            return plot_agreement(found.agreement, found.confidence, look)
+        if found.paired and found.aligned.has_numbers:
+            raise UsageError(
+                "--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by"
+            )
+        raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
 
 
-@dataclass(frozen=True, repr=False)
-class UnpairedResult(PictureResult):
-    """A comparison on other inputs in the same strata."""
-
-    remarks_beside_json = False
-    found: UnpairedComparison
-    remarks: Sequence[str] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """What the transcripts are called."""
-        return self.found.names
-
-    @property
-    def pairs(self) -> list[UnpairedPair]:
-        """The difference of every pair."""
-        return self.found.pairs
-
-    @property
-    def first_is_worse(self) -> bool:
-        """Whether another is significantly better than the first."""
-        return self.found.first_is_worse
-
-    def payload(self) -> Any:
-        """As documented for the command."""
-        return unpaired_json(self.found)
-
-    def blocks(self) -> Sequence[Block]:
-        """The whole report."""
-        return unpaired_blocks(self.found)
-
-    def table(self) -> Table:
-        """A row for each pair."""
-        return unpaired_table(self.found)
-
-    def drawn(self, look: PictureOptions) -> Picture:
-        """The groups of `by`."""
-        return _plot_groups(self.found, look)
-
-
-def _plot_groups(found: Comparison | UnpairedComparison, look: PictureOptions) -> Picture:
-    if found.breakdowns:
-        check_one_column(len(found.breakdowns))
-        return plot_groups(found.breakdowns[0], found.names, found.places, found.measure, found.confidence, look)
-    if isinstance(found, Comparison) and found.agreement is not None:
-        return plot_agreement(found.agreement, found.confidence, look)
-    if isinstance(found, Comparison) and found.aligned.has_numbers:
-        raise UsageError("--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by")
-    raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
-
-
-def compare(
-    transcripts: Transcripts, options: CompareOptions | None = None, **settings: Any
-) -> CompareResult | UnpairedResult:
+def compare(transcripts: Transcripts, options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """Is A better than B? McNemar's test, replication by design, and verdicts, of two or more transcripts.
 
     Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
@@ -173,19 +112,18 @@ def compare(
         raise UsageError(
             f"{opened.sources[0].name}: one transcript is not a comparison; `hate rate` looks at one by itself"
         )
-    request, runs = _compare_request(options), opened.runs(lean=_is_lean(opened, options))
+    development, runs = development_runs(options), opened.runs(lean=_is_lean(opened, options))
+    chosen = replace(options, baseline=opened.shown_name(options.baseline, runs))
+    found = compare_runs(runs, chosen, development=development)
     if options.unpaired:
-        return UnpairedResult(compare_unpaired(runs, request), opened.notes)
-    found = compare_runs(runs, replace(request, baseline=opened.shown_name(options.baseline, runs)))
+        return CompareResult(found, opened.notes)
     further = [
         metric_remark(found.names, found.aligned.headers),
         _unused_remark(found, options),
         _success_remark(found, options),
+        baseline_remark(found.aligned.headers[0].test, found.names),
     ]
-    further.append(baseline_remark(found.aligned.headers[0].test, found.names))
-    opinions = cross_check(found, options.rope) if options.cross_check else []
-    folds = fold_opinions(found, options.folds, options.rope) if options.folds else []
-    return CompareResult(found, [*opened.notes, *filter(None, further)], opinions, folds)
+    return CompareResult(found, [*opened.notes, *filter(None, further)])
 
 
 # What can be asked of four counts.
@@ -198,8 +136,7 @@ def compare_table(words: Sequence[str], options: CompareOptions | None = None, *
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
     options = CompareOptions.given(options, settings)
     CompareOptions.taken_from(options).refuse_others("--table is four counts, without cases or columns", *_OF_A_TABLE)
-    found = compare_runs(runs_of_table(words), _compare_request(options))
-    return CompareResult(found, opinions=cross_check(found, options.rope) if options.cross_check else [])
+    return CompareResult(compare_runs(runs_of_table(words), options))
 
 
 def _check_together(options: CompareOptions) -> None:
@@ -211,37 +148,9 @@ def _check_together(options: CompareOptions) -> None:
         raise UsageError(f"{flag} is about success as it was recorded; leave out --at")
 
 
-def _compare_request(options: CompareOptions) -> CompareRequest:
-    return CompareRequest(
-        # Second opinions are about success.
-        statistic="rate" if options.statistic is None and _about_success(options) else options.statistic,
-        criterion=criterion_of(options),
-        development=development_runs(options, options),
-        margin=options.margin,
-        by=options.by,
-        items=options.items,
-        baseline=options.baseline,
-        multiplicity=Multiplicity(options.multiplicity),
-        design=options,
-        replication=replication_of(options),
-        intersect=options.intersect,
-        partial=options.partial,
-    )
-
-
 def _about_success(options: CompareOptions) -> str:
     """The option that is about success and nothing else; empty if there is none."""
     return "--cross-check" if options.cross_check else "--folds" if options.folds else ""
-
-
-def replication_of(options: ReplicationOptions) -> Replication:
-    """How errors are estimated, in the words of the statistics."""
-    if options.fay is not None and options.method not in ("auto", "brr", "fay"):
-        raise UsageError(f"--fay is a factor of BRR, which --method {options.method} is not; leave one of them out")
-    method = {"fay": "brr", "linear": "linearised"}.get(options.method, options.method)
-    fay = 0.5 if options.method == "fay" and options.fay is None else options.fay
-    df: Literal["design", "satterthwaite"] = "satterthwaite" if options.df == "satterthwaite" else "design"
-    return Replication(method=method, fay=fay, df=df, confidence=options.confidence, seed=options.seed)
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.

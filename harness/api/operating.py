@@ -1,23 +1,15 @@
-"""Where thresholds are set, and on which runs, from options."""
+"""The runs that thresholds are set on."""
 
 from collections.abc import Sequence
 
 from harness.analysis.align import Run
-from harness.analysis.operating_point import OperatingCriterion, parse_criterion
+from harness.analysis.operating_point import criterion_of
 from harness.api.transcripts import open_transcripts
-from harness.errors import UsageError
-from harness.options import DownloadOptions, OperatingOptions
+from harness.options.comparing import CompareOptions, RateOptions
 
 
-def criterion_of(options: OperatingOptions) -> OperatingCriterion | None:
-    """The operating point that `--at` names; None if outcomes stay as they are."""
-    if options.at is None and options.development:
-        raise UsageError("--development sets thresholds: say where, with --at eer or --at fpr=0.01")
-    return None if options.at is None else parse_criterion(options.at)
-
-
-def development_runs(options: OperatingOptions, downloads: DownloadOptions) -> Sequence[Run]:
-    """The runs that thresholds are set on, if not on the cases themselves."""
-    if not options.development:
+def development_runs(options: CompareOptions | RateOptions) -> Sequence[Run]:
+    """Those that `--development` names, opened; none if thresholds are set on the cases themselves, or not at all."""
+    if criterion_of(options) is None or not options.development:
         return []
-    return open_transcripts(options.development, downloads, told_apart=False).runs()
+    return open_transcripts(options.development, options, told_apart=False).runs()

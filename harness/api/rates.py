@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.operating_point import OperatingRequest
-from harness.analysis.rate import RateRequest, RunMeasures, merge_breakdowns, rate_json, rate_runs
-from harness.api.operating import criterion_of, development_runs
+from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
+from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
-from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.options.comparing import RateOptions
 from harness.report.blocks import Block, Table
@@ -17,7 +15,7 @@ from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.reliability import plot_reliability
 from harness.report.plots.values import plot_errors
-from harness.report.rate import rate_blocks
+from harness.report.rate import rate_blocks, rate_json
 from harness.report.rate import tidy_table as rate_table
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -67,36 +65,7 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
     Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
     """
     options = RateOptions.given(options, settings)
-    statistics = () if options.statistic is None else _measure_names(options.statistic)
-    replication = Replication(confidence=options.confidence, seed=options.seed)
-    criterion = criterion_of(options)
-    operating = None
-    if criterion is not None:
-        operating = OperatingRequest(criterion, development_runs(options, options), options)
-    request = RateRequest(
-        statistics,
-        by=options.by,
-        design=options,
-        replication=replication,
-        partial=options.partial,
-        operating=operating,
-    )
+    development = development_runs(options)
     opened = open_transcripts(transcripts, options)
-    return RateResult(rate_runs(opened.runs(), request), replication, opened.notes)
-
-
-# How the figures in the name of a measure begin.
-FIGURES = ("fp=", "fn=", "miss=", "fa=", "prior=")
-
-
-def _measure_names(text: str) -> tuple[str, ...]:
-    """Names with commas between them; the commas of cost:fp=10,fn=1 are its own."""
-    found: list[str] = []
-    for name in map(str.strip, text.split(",")):
-        if found and ":" in found[-1] and name.startswith(FIGURES):
-            found[-1] += f",{name}"
-        else:
-            found.append(name)
-    if not all(found):
-        raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
-    return tuple(found)
+    replication = Replication(confidence=options.confidence, seed=options.seed)
+    return RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes)

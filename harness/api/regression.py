@@ -176,8 +176,7 @@ def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
 
 def _against(baseline: Source, path: Path) -> Requirement:
     """This run against a stored one, by the paired test that fits how the cases were sampled."""
-    from harness.api.comparisons import CompareResult, compare  # scipy is not needed without it
+    from harness.api.comparisons import compare  # scipy is not needed without it
 
     found = compare([Source(path, str(path), "this-run"), baseline])
-    verdict = found.verdicts[0] if isinstance(found, CompareResult) else ""
-    return Requirement(f"not worse than {baseline.known_as}", not found.first_is_worse, verdict)
+    return Requirement(f"not worse than {baseline.known_as}", not found.first_is_worse, found.verdicts[0])

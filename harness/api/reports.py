@@ -8,9 +8,9 @@ from typing import Any
 from harness import __version__
 from harness.analysis.align import AlignedRuns, align
 from harness.analysis.cells import Measurement
-from harness.analysis.compare import CompareRequest, compare_runs
+from harness.analysis.compare import compare_runs
 from harness.analysis.comparison import Comparison
-from harness.analysis.rate import RateRequest, RunMeasures, rate_runs
+from harness.analysis.rate import RunMeasures, rate_runs
 from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
 from harness.api.report_material import ReportMaterial
 from harness.api.report_options import ReportOptions
@@ -18,6 +18,7 @@ from harness.api.transcripts import Transcripts, baseline_remark, metric_remark,
 from harness.errors import OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.model import join_names
+from harness.options.comparing import CompareOptions, RateOptions
 from harness.report.blocks import Paragraphs
 from harness.report.numbers import self_reported_notes
 from harness.report.page import comparison as several
@@ -28,7 +29,6 @@ from harness.report.page.html import page_html
 from harness.report.page.markdown import page_markdown
 from harness.report.page.pdf import page_pdf, pdf_library
 from harness.report.verdicts import error_lines
-from harness.stats.multiplicity import Multiplicity
 from harness.transcript.format import now
 
 SUFFIXES = (".html", ".htm", ".md", ".pdf")
@@ -101,7 +101,7 @@ def _data_sheet(material: ReportMaterial) -> Report:
     run = _measured(material)
     # The test's own measure comes first; a run that has none is grouped by its rate.
     name = options.statistic or next(iter(run.estimates))
-    study = Measurement(run.measures[name], run.aligned, run.sampling, replication)
+    study = Measurement(run.aligned.measure(name), run.aligned, run.sampling, replication)
     groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
     return _sheet(
         material,
@@ -125,11 +125,11 @@ def _data_sheet(material: ReportMaterial) -> Report:
 def _measured(material: ReportMaterial) -> RunMeasures:
     """The usual measures, and the one that was asked for."""
     options = material.options
-    request = RateRequest(design=options, replication=material.replication, partial=options.partial)
-    [run] = rate_runs(material.runs, request)
+    usual = replace(RateOptions.taken_from(options), statistic=None, by=())
+    [run] = rate_runs(material.runs, usual)
     if options.statistic is None or options.statistic in run.estimates:
         return run
-    [more] = rate_runs(material.runs, replace(request, statistics=(options.statistic,)))
+    [more] = rate_runs(material.runs, replace(usual, statistic=options.statistic))
     return replace(
         run,
         measures=run.measures | more.measures,
@@ -165,7 +165,9 @@ def _sheet(
 
 
 def _comparison(material: ReportMaterial) -> Report:
-    found = compare_runs(material.runs, _compare_request(material))
+    # Groups are made below: by the named columns, or those of the test.
+    options = replace(CompareOptions.taken_from(material.options), baseline=material.baseline, by=())
+    found = compare_runs(material.runs, options)
     study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
     pairs = found.places if len(found.places) <= MOST_PAIRS else []
     groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
@@ -191,19 +193,6 @@ def _comparison(material: ReportMaterial) -> Report:
             colophon=_colophon(),
         ),
         [*material.opened.notes, *filter(None, remarks)],
-    )
-
-
-def _compare_request(material: ReportMaterial) -> CompareRequest:
-    options = material.options
-    return CompareRequest(
-        statistic=options.statistic,
-        baseline=material.baseline,
-        multiplicity=Multiplicity(options.multiplicity),
-        design=options,
-        replication=material.replication,
-        intersect=options.intersect,
-        partial=options.partial,
     )
 
 

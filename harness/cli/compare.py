@@ -112,7 +112,7 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
     draw(found, options)
     style = output_format(options.style)
     emit_result(found, style, everything=options.everything)
-    if style is Format.TABLE and not options.everything and isinstance(found, CompareResult):
+    if style is Format.TABLE and not options.everything and isinstance(found, CompareResult) and found.found.paired:
         remark("--all shows everything: McNemar's tables, all p-values, time and memory, how the cases were drawn")
     return 1 if is_worse else 0
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from math import isfinite
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from harness.files.sorting import in_lists
+from harness.stats.rates import Interval
 
 Item = TypeVar("Item")
 NONE = "-"
@@ -132,35 +134,83 @@ class Audience(Flag):
 
 @dataclass(frozen=True)
 class Column(Generic[Item]):
-    """What is known of each item of a list, declared once for all tables and for JSON.
+    """What is known of each item of a list, declared once for all tables, CSV and JSON.
 
     name    for programs: a key of JSON, a column of CSV
-    value   of an item; what people are shown is a cell with its form, programs get the number in it
-    shown   the tables that have it: members of `Audience`, or of an enumeration of the list's own
-    head    for people; the name if it is empty
+    value   of an item: a function, or the path of an attribute, such as `estimate.se`; the name if nothing is said
+    shown   where it is shown: members of `Audience`, or of an enumeration of the list's own
+    head    for people; the name if nothing is said
+    form    of a number or an interval for people, as `Number` has it; without one, cells are as they are
     """
 
     name: str
-    value: Callable[[Item], Any]
+    value: Callable[[Item], Any] | str = ""
     shown: Flag = Audience.PEOPLE | Audience.PROGRAMS
     head: str = ""
+    form: str = ""
+
+    @property
+    def getter(self) -> Callable[[Item], Any]:
+        """The value of an item; None where there is nothing on the way to an attribute."""
+        if not isinstance(self.value, str):
+            return self.value
+        first, *others = (self.value or self.name).split(".")
+        get = attrgetter(first)
+        if not others:
+            return get
+
+        def follow(item: Item) -> Any:
+            found = get(item)
+            for name in others:
+                if found is None:
+                    return None
+                found = getattr(found, name)
+            return found
+
+        return follow
 
 
-def table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PEOPLE) -> Table:
-    """One of the tables of a list, for people."""
+def table_of(
+    items: Iterable[Item],
+    columns: Sequence[Column[Item]],
+    which: Flag = Audience.PEOPLE,
+    *,
+    missing: Cell = None,
+) -> Table:
+    """One of the tables of a list, for people; `missing` stands where a bare number is not known."""
     shown = [column for column in columns if which in column.shown]
-    return Table([one.head or one.name for one in shown], [[one.value(item) for one in shown] for item in items])
+    makers = [(column.getter, column.form) for column in shown]
+    rows = [[_cell(get(item), form, missing) for get, form in makers] for item in items]
+    return Table([column.head or column.name for column in shown], rows)
+
+
+def _cell(value: Any, form: str, missing: Cell) -> Cell:
+    """A value in a table for people."""
+    if isinstance(value, Interval):
+        return Limits(value.low, value.high, form or ".4f")
+    if form:
+        return Number(value, form)
+    return missing if value is None else value
+
+
+def records_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag) -> Iterator[dict[str, Any]]:
+    """The items by the names of columns, as they are: the entries of JSON."""
+    shown = [column for column in columns if which in column.shown]
+    names, getters = [column.name for column in shown], [column.getter for column in shown]
+    for item in items:
+        yield dict(zip(names, [get(item) for get in getters], strict=True))
+
+
+def plain_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag) -> Table:
+    """The same in rows, for spreadsheets."""
+    shown = [column for column in columns if which in column.shown]
+    getters = [column.getter for column in shown]
+    return Table([column.name for column in shown], [[get(item) for get in getters] for item in items])
 
 
 def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PROGRAMS) -> Table:
-    """One of the tables of a list, for programs."""
-    shown = [column for column in columns if which in column.shown]
-    return Table([one.name for one in shown], [[one.value(item) for one in shown] for item in items]).tidied()
-
-
-def record_of(item: Item, columns: Sequence[Column[Item]], which: Flag) -> dict[str, Any]:
-    """An item by the names of columns, with plain numbers: an entry of JSON, a row of CSV."""
-    return {one.name: one.value(item) for one in columns if which in one.shown}
+    """The same, of columns whose values are cells for people: numbers with all digits, an interval as two of them."""
+    return plain_table_of(items, columns, which).tidied()
 
 
 def finite(value: float | None) -> float | None:

@@ -10,6 +10,7 @@ from harness.files.conditions import text
 from harness.files.sorting import in_lists
 from harness.model import Trial
 from harness.report.blocks import ROWS, Cell, Table
+from harness.report.counts import TALLY
 from harness.transcript.format import Header
 
 # Columns that are shown even if no case has a value.
@@ -25,7 +26,7 @@ CASE_FIELDS = ("id", "repeat", "expect", "truth")
 def run_line(run: TranscriptOverview) -> str:
     """Test, algorithm and counts of a transcript on one line."""
     test, algorithm, counts = run.header.test, run.header.algorithm, run.counts
-    tally = ", ".join(f"{name} {getattr(counts, name):,}" for name in ("TP", "TN", "FP", "FN", "ER"))
+    tally = ", ".join(f"{name} {getattr(counts, name):,}" for name in TALLY[1:])
     words = f"{test.name} {test.version}, {algorithm.name} {algorithm.version}".rstrip()
     missing = "" if run.complete else "; INCOMPLETE: it has no last line, the run was not finished"
     return f"{words}: {counts.tests:,} {run.header.counted}, {tally}{missing}"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from harness.analysis.comparison import Comparison, ResourceEstimates
+from harness.analysis.comparison import Comparison
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
 from harness.analysis.machines import machine_lines
@@ -11,15 +11,16 @@ from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
+from harness.report.cross_check import opinion_blocks
+from harness.report.fold_check import fold_blocks
 from harness.report.groups import group_blocks
-from harness.report.numbers import interval_cell, p_cell, percent
+from harness.report.numbers import correction_name, interval_cell, percent
+from harness.report.pairs import PairOutput, pair_table_of
+from harness.report.runs import cost_table
 from harness.report.verdicts import margin_verdict
-from harness.stats.estimate import Estimate
 
 # Cases at either end of the list that are shown; JSON has all.
 MOST_ITEMS = 10
-
-_MEGABYTE = 1e6
 
 
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
@@ -31,34 +32,35 @@ def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
 def asked_blocks(comparison: Comparison) -> list[Block]:
     """Groups and items, where they were asked for."""
     blocks: list[Block] = []
+    # P-values of groups are Holm's, but of runs on different cases corrected as those of all cases.
+    correction = "Holm" if comparison.paired else correction_name(comparison.multiplicity)
     for by in comparison.breakdowns:
-        blocks += group_blocks(by, comparison.names, comparison.places, comparison.measure, comparison.replication)
+        blocks += group_blocks(
+            by, comparison.names, comparison.places, comparison.measure, comparison.replication, correction
+        )
     if comparison.items is not None:
         blocks += item_blocks(comparison, comparison.items)
     return blocks
 
 
+def second_blocks(comparison: Comparison) -> list[Block]:
+    """What other methods say, and the folds of a cross-validation, where they were asked."""
+    opinions = opinion_blocks(comparison) if "cross_check" in comparison.further else []
+    return [*opinions, *(fold_blocks(comparison) if "folds" in comparison.further else [])]
+
+
 def win_blocks(comparison: Comparison) -> list[Block]:
     """How often the first of a pair has the better value."""
-    rows: list[list[Cell]] = []
-    for pair, one in zip(comparison.pairs, comparison.wins or [], strict=False):
-        if one is not None:
-            names = f"{comparison.names[pair.a]} over {comparison.names[pair.b]}"
-            found = one.estimate
-            rows.append([
-                names, one.wins, one.ties, one.losses, Number(found.value), interval_cell(found.interval),
-                p_cell(found.p_value), p_cell(found.p_adjusted),
-            ])  # fmt: skip
-    if not rows:
+    pairs = [pair for pair in comparison.pairs if pair.win_rate is not None]
+    if not pairs:
         return []
-    columns = ["pair", "wins", "ties", "losses", "win rate", f"{percent(comparison.confidence)} interval", "p"]
-    return [Heading("Win rates, ties counting half"), Table([*columns, "p corrected"], rows)]
+    return [Heading("Win rates, ties counting half"), pair_table_of(comparison, PairOutput.WINS, pairs)]
 
 
 def operating_blocks(comparison: Comparison) -> list[Block]:
     """Where every threshold was set."""
     operating = comparison.operating
-    return [] if operating is None else threshold_blocks([operating], comparison.aligned.names)
+    return [] if operating is None else threshold_blocks([operating], comparison.names)
 
 
 def threshold_blocks(operating: Sequence[OperatingResult], names: Sequence[str]) -> list[Block]:
@@ -94,62 +96,14 @@ def _threshold(value: float) -> str:
 
 def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Time and memory per case, where they were recorded."""
-    recorded = [
-        (what, unit, scale, resources)
-        for what, unit, scale, resources in (
-            ("seconds", "seconds", 1.0, comparison.seconds),
-            ("memory", "MB", _MEGABYTE, comparison.memory),
-        )
-        if resources is not None
-    ]
-    if not recorded:
+    known = [what for name, what in (("seconds", "time"), ("memory", "memory")) if name in comparison.further]
+    if not known:
         return []
-    level = percent(comparison.confidence)
-    columns = ["name"] + [column for _, unit, _, _ in recorded for column in (f"{unit} per case", f"{unit} {level}")]
-    rows: list[list[Cell]] = []
-    for number, name in enumerate(comparison.aligned.names):
-        rows.append(
-            [
-                name,
-                *(
-                    cell
-                    for _, _, scale, resources in recorded
-                    for cell in _resource_cells(resources.runs[number], scale)
-                ),
-            ]
-        )
-    blocks: list[Block] = [Heading(f"{_resource_words(comparison)} per case"), Table(columns, rows)]
+    blocks: list[Block] = [Heading(f"{join_names(known).capitalize()} per case"), cost_table(comparison)]
     if pairs:
-        blocks.append(_ratios(comparison, [(what, resources) for what, _, _, resources in recorded]))
+        blocks.append(pair_table_of(comparison, PairOutput.COSTS))
     lines = machine_lines(comparison.names, comparison.aligned.headers)
     return [*blocks, Paragraphs(lines)] if lines else blocks
-
-
-def _resource_words(comparison: Comparison) -> str:
-    known = (("time", comparison.seconds), ("memory", comparison.memory))
-    return join_names([what for what, resources in known if resources is not None]).capitalize()
-
-
-def _resource_cells(estimate: Estimate | None, scale: float) -> tuple[Cell, Cell]:
-    if estimate is None:
-        return Number(None), Limits(None, None)
-    interval = estimate.interval if estimate.se > 0 else None
-    return Number(estimate.value / scale, ".4g"), interval_cell(interval, ".4g", scale)
-
-
-def _ratios(comparison: Comparison, recorded: list[tuple[str, ResourceEstimates]]) -> Table:
-    level = percent(comparison.confidence)
-    columns = ["pair"] + [c for what, _ in recorded for c in (f"ratio of {what}", f"{what} {level}", f"p {what}")]
-    rows: list[list[Cell]] = []
-    for number, pair in enumerate(comparison.pairs):
-        row: list[Cell] = [f"{comparison.aligned.names[pair.a]} / {comparison.aligned.names[pair.b]}"]
-        for _, resources in recorded:
-            one = resources.pairs[number]
-            value = Number(None if one is None else one.value, ".3f")
-            interval, p_value = (None, None) if one is None else (one.interval, one.p_value)
-            row += [value, interval_cell(interval, ".3f"), p_cell(p_value)]
-        rows.append(row)
-    return Table(columns, rows)
 
 
 def agreement_blocks(comparison: Comparison) -> list[Block]:
@@ -178,13 +132,11 @@ def agreement_blocks(comparison: Comparison) -> list[Block]:
 
 def margin_blocks(comparison: Comparison) -> list[Block]:
     """Which pairs are within the margin."""
-    if comparison.margins is None:
+    if "equivalence" not in comparison.further:
         return []
-    lines = [
-        margin_verdict(comparison, pair, one) for pair, one in zip(comparison.pairs, comparison.margins, strict=True)
-    ]
-    known = next((one.equivalence for one in comparison.margins if one is not None), None)
-    head = "Equivalence" if known is None else f"Equivalence within {known.margin:g}"
+    lines = [margin_verdict(comparison, pair) for pair in comparison.pairs]
+    known = next((pair.equivalence.equivalence for pair in comparison.pairs if pair.equivalence is not None), None)
+    head = "Equivalence" if known is None or not comparison.paired else f"Equivalence within {known.margin:g}"
     return [Heading(head), Paragraphs([*lines, "Choose the margin before you see the data."])]
 
 
@@ -192,7 +144,7 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
     level = percent(comparison.confidence)
     ranks: list[list[Cell]] = [
-        [one.name, one.rank, Limits(one.low, one.high, "d"), one.first]
+        [one.name, one.rank, Limits(*one.interval, "d"), one.first]
         for one in sorted(items.ranks, key=lambda one: (one.rank, -one.first))
     ]
     blocks: list[Block] = [
@@ -200,13 +152,13 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
         Paragraphs(
             [
                 f"{items.all_solve:,} cases are solved by all and {items.none_solves:,} by none: they carry no "
-                f"information about the order. {len(items.items):,} are solved by some."
+                f"information about the order. {items.some_solve:,} are solved by some."
             ]
         ),
         Table(["name", "rank", f"rank {level}", "share first"], ranks),
         Paragraphs([f"Ranks in {items.draws:,} bootstrap draws of units within strata, seed {items.seed}."]),
     ]
-    known = [item for item in items.items if item.discrimination is not None]
+    known = [item for item in items.cases if item.discrimination is not None]
     if not known:
         return [
             *blocks,

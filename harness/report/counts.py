@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 CountRow = tuple[Mapping[str, Value], Counts]
 # The tutorial's columns, and the rate.
-COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER", "rate")
+TALLY = ("tests", "TP", "TN", "FP", "FN", "ER")
+COUNTS = (*TALLY, "rate")
 # Where programs read it, the interval is two numbers.
 LIMITS = ("estimate", "low", "high")
 
@@ -34,14 +35,8 @@ def count_row(params: Mapping[str, Value], counts: Counts, design: DesignRate | 
         replication = replication_json(design.estimate, design.sampling)
     return {
         "params": dict(params),
-        "tests": counts.tests,
-        "TP": counts.TP,
-        "TN": counts.TN,
-        "FP": counts.FP,
-        "FN": counts.FN,
-        "ER": counts.ER,
-        "rate": counts.rate,
-        "interval": [interval.low, interval.high],
+        **dict(zip(COUNTS, count_cells(counts), strict=True)),
+        "interval": interval,
         "replication": replication,
     }
 
@@ -88,7 +83,7 @@ def tidy_table(
 
 def count_cells(counts: Counts) -> list[Cell]:
     """The cells of the columns `COUNTS`."""
-    return [counts.tests, counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, counts.rate]
+    return [getattr(counts, name) for name in COUNTS]
 
 
 def _weighs(design: DesignRate | None) -> bool:

@@ -1,22 +1,38 @@
 """Runs broken down by a column, for people: every group, the worst of them, and what changes between them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from enum import Flag, auto
+from typing import Any, NamedTuple
 
-from harness.analysis.breakdown import Breakdown, Gap, distinct_columns
+from harness.analysis.breakdown import Breakdown, Gap, Group, distinct_columns
+from harness.analysis.gap_differences import GapContrast
+from harness.analysis.sampling import estimate_json
 from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
-from harness.report.blocks import Block, Cell, Heading, Limits, Paragraphs, Table
+from harness.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Limits,
+    P,
+    Paragraphs,
+    Table,
+    plain_table_of,
+    records_of,
+    table_of,
+)
 from harness.report.numbers import (
-    DIFFERENCE,
-    difference_cells,
     distance,
     estimate_cells,
-    p_cell,
     p_is,
     percent,
     why_untested,
 )
+from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
+
+Pairs = Sequence[tuple[int, int]]
 
 # Runs whose intervals by group fit side by side.
 MOST_WITH_INTERVALS = 3
@@ -25,7 +41,7 @@ MOST_WITH_INTERVALS = 3
 def group_blocks(
     by: Breakdown,
     names: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
+    pairs: Pairs,
     measure: Measure,
     replication: Replication,
     correction: str = "Holm",
@@ -56,32 +72,73 @@ def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -
     return Table([by.column, "cases", *columns], rows)
 
 
-def tidy_group_table(
-    breakdowns: Sequence[Breakdown], names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: str
-) -> Table:
+class GroupOutput(Flag):
+    """Where the numbers of a pair in a group are shown."""
+
+    TABLE = auto()
+    CSV = auto()
+    JSON = auto()
+
+
+class PairInGroup(NamedTuple):
+    """The difference of two runs in a group, by their names; None if one of them has no value there."""
+
+    group: Group
+    a: str
+    b: str
+    estimate: Estimate | None
+    # The values of the group in the columns of all breakdowns.
+    place: Sequence[str | None] = ()
+
+
+def _pairs_of(group: Group, names: Sequence[str], pairs: Pairs, place: Sequence[str | None] = ()) -> list[PairInGroup]:
+    return [PairInGroup(group, names[a], names[b], one, place) for (a, b), one in zip(pairs, group.pairs, strict=True)]
+
+
+def _group_columns(
+    column: str = "", level: str = "", correction: str = "", columns: Sequence[str] = (), measure: str = ""
+) -> list[Column[PairInGroup]]:
+    """All that is known of a pair in a group, in the order of every table that has it."""
+    table, sheet, entry = GroupOutput.TABLE, GroupOutput.CSV, GroupOutput.JSON
+    return [
+        Column("group", "group.label", shown=table, head=column),
+        Column("pair", lambda one: f"{one.a} - {one.b}", shown=table),
+        Column("a", shown=sheet | entry),
+        Column("b", shown=sheet | entry),
+        *(Column(name, _value_in(place), shown=sheet) for place, name in enumerate(columns)),
+        Column("cases", "group.cases", shown=sheet),
+        Column("difference", "estimate.value", shown=table | sheet | entry),
+        Column("se", "estimate.se", shown=sheet | entry),
+        Column("interval", "estimate.interval", shown=table | entry, head=f"{level} interval", form=".4f"),
+        Column("low", "estimate.interval.low", shown=sheet),
+        Column("high", "estimate.interval.high", shown=sheet),
+        Column("p_value", "estimate.p_value", shown=table | sheet | entry, head="p", form=P),
+        Column("p_adjusted", "estimate.p_adjusted", shown=table | sheet | entry, head=f"p {correction}", form=P),
+        Column("method", "estimate.method", shown=sheet),
+        Column("measure", lambda _: measure, shown=sheet),
+    ]
+
+
+def _value_in(column: int) -> Callable[[PairInGroup], str | None]:
+    return lambda one: one.place[column]
+
+
+def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pairs: Pairs, measure: str) -> Table:
     """Every pair in every group, for programs; a column that groups are by is empty in the rows of the others."""
     columns = distinct_columns(breakdowns)
-    rows: list[list[Cell]] = [
-        [names[a], names[b], *place, group.cases, *difference_cells(one), measure]
+    items = [
+        item
         for by in breakdowns
         for group, place in zip(by.groups, by.places(columns), strict=True)
-        for (a, b), one in zip(pairs, group.pairs, strict=True)
+        for item in _pairs_of(group, names, pairs, place)
     ]
-    return Table(["a", "b", *columns, "cases", *DIFFERENCE, "measure"], rows)
+    return plain_table_of(items, _group_columns(columns=columns, measure=measure), GroupOutput.CSV)
 
 
-def _pair_table(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], replication: Replication, correction: str
-) -> Table:
-    rows: list[list[Cell]] = []
-    for group in by.groups:
-        for (a, b), one in zip(pairs, group.pairs, strict=True):
-            value, interval = estimate_cells(one)
-            p_values = (None, None) if one is None else (one.p_value, one.p_adjusted)
-            rows.append([group.label, f"{names[a]} - {names[b]}", value, interval, *map(p_cell, p_values)])
-    return Table(
-        [by.column, "pair", "difference", f"{percent(replication.confidence)} interval", "p", f"p {correction}"], rows
-    )
+def _pair_table(by: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication, correction: str) -> Table:
+    items = [item for group in by.groups for item in _pairs_of(group, names, pairs)]
+    columns = _group_columns(by.column, percent(replication.confidence), correction)
+    return table_of(items, columns, GroupOutput.TABLE)
 
 
 def _lacking(by: Breakdown, measure: Measure) -> list[str]:
@@ -111,9 +168,7 @@ def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replic
     return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
 
 
-def _turns(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: Measure, replication: Replication
-) -> list[str]:
+def _turns(by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication) -> list[str]:
     """Where the order of two runs turns as the column grows."""
     if by.positions is None:
         return []
@@ -146,9 +201,7 @@ def _no_verdict(by: Breakdown, pair: int, level: float) -> str:
     return f"; at {', '.join(labels)} neither was shown to lead" if labels else ""
 
 
-def _interactions(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], replication: Replication
-) -> list[str]:
+def _interactions(by: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication) -> list[str]:
     lines = []
     for (a, b), one in zip(pairs, by.interactions, strict=True):
         if one is None:
@@ -164,7 +217,7 @@ def _interactions(
 
 
 def _gap_differences(
-    by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], measure: Measure, replication: Replication
+    by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
 ) -> list[str]:
     """Whose gap is larger, by how much, and how certain that is."""
     lines = []
@@ -182,3 +235,67 @@ def _gap_differences(
             f"whichever groups {ends}; {p_is(one.p_adjusted)})."
         )
     return lines
+
+
+def breakdown_json(
+    by: Breakdown,
+    names: Sequence[str],
+    pairs: Pairs = (),
+    measure: Measure | None = None,
+    confidence: float = 0.95,
+) -> dict[str, Any]:
+    """Groups of cases, what changes between them, and, of a number, which run of each pair leads where."""
+    both = [{"a": names[a], "b": names[b]} for a, b in pairs]
+    tested = ("groups", "p_value", "p_adjusted")
+    found = {
+        "column": by.column,
+        "groups": [_group_json(group, names, pairs) for group in by.groups],
+        "gaps": [_gap_json(name, gap) for name, gap in zip(names, by.gaps, strict=True)],
+        "interactions": [
+            {**pair, **{name: None if one is None else getattr(one, name) for name in tested}}
+            for pair, one in zip(both, by.interactions, strict=True)
+        ],
+        "gap_differences": [{**pair, **_contrast_json(one)} for pair, one in zip(both, by.gap_contrasts, strict=False)],
+    }
+    if measure is None or by.positions is None:
+        return found
+    spans = [lead_spans(by, number, runs, measure, 1 - confidence) for number, runs in enumerate(pairs)]
+    leads = [
+        {**pair, "spans": [{"leader": names[one.leader], "first": one.first, "last": one.last} for one in own]}
+        for pair, own in zip(both, spans, strict=True)
+    ]
+    return {**found, "leads": leads}
+
+
+def _group_json(group: Group, names: Sequence[str], pairs: Pairs) -> dict[str, Any]:
+    runs = list(zip(names, group.runs, strict=True))
+    return {
+        "group": group.label,
+        "label": group.label,
+        **({"values": group.values} if group.values else {}),
+        "tests": group.answers,
+        "cases": group.cases,
+        "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
+        "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],
+        "pairs": list(records_of(_pairs_of(group, names, pairs), _group_columns(), GroupOutput.JSON)),
+    }
+
+
+def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
+    """The best and the worst group of one run; those with most and least if nobody has said what is better."""
+    best, worst = (None, None) if gap is None else (gap.best, gap.worst)
+    ends = {"best": best, "worst": worst}
+    if gap is not None and not gap.directed:
+        ends = {"best": None, "worst": None, "most": best, "least": worst}
+    numbers = estimate_json(None if gap is None else gap.estimate, "se", "interval")
+    return {"name": name, **ends, **numbers, "p_value": None if gap is None else gap.p_value}
+
+
+def _contrast_json(one: GapContrast | None) -> dict[str, Any]:
+    """Both gaps, their difference, and how certain it is."""
+    if one is None:
+        return dict.fromkeys(("groups", "gap_a", "gap_b", "estimate", "se", "interval", "p_value", "p_adjusted"))
+    gap_a, gap_b = one.gaps
+    gaps, found = {"groups": one.groups, "gap_a": gap_a, "gap_b": gap_b}, one.difference
+    numbers = {"estimate": found.value, "se": found.se, "interval": found.interval, "p_value": found.p_value}
+    return {**gaps, **numbers, "p_adjusted": one.p_adjusted}

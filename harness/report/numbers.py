@@ -36,25 +36,6 @@ def estimate_cells(estimate: Estimate | None) -> tuple[float | None, Limits]:
     return (None, Limits(None, None)) if estimate is None else (estimate.value, interval_cell(estimate.interval))
 
 
-# The columns that `difference_cells` fills.
-DIFFERENCE = ("difference", "se", "low", "high", "p_value", "p_adjusted", "method")
-
-
-def difference_cells(estimate: Estimate | None) -> list[float | str | None]:
-    """A difference by design for programs: numbers only, the interval as two of them."""
-    if estimate is None:
-        return [None] * len(DIFFERENCE)
-    limits = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
-    return [estimate.value, estimate.se, *limits, estimate.p_value, estimate.p_adjusted, estimate.method]
-
-
-def independent_cells(
-    difference: float, interval: Interval, p_value: float, p_adjusted: float
-) -> list[float | str | None]:
-    """The same columns for a difference of independent cases, which has no standard error by design."""
-    return [difference, None, interval.low, interval.high, p_value, p_adjusted, "independent"]
-
-
 def p_cell(value: float | None) -> Number:
     """A p-value in a table."""
     return Number(value, P)

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from math import isfinite
+from typing import Any
 
+from harness.analysis.align import judged_json
 from harness.analysis.breakdown import distinct_columns
 from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdowns, timed_cautions
+from harness.analysis.run_names import identity_json
+from harness.analysis.sampling import replication_json
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
-from harness.report.groups import group_blocks
+from harness.report.counts import COUNTS, TALLY, count_cells
+from harness.report.groups import breakdown_json, group_blocks
 from harness.report.numbers import (
     interval_cell,
     left_out_line,
@@ -21,6 +26,7 @@ from harness.report.numbers import (
 from harness.report.sampling import sampling_lines
 from harness.report.verdicts import error_lines
 from harness.stats.estimate import Estimate
+from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 
 # Columns that the table of explanations shows.
@@ -50,12 +56,11 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
 
 def count_table(runs: Sequence[RunMeasures]) -> Table:
     """The tutorial's columns."""
-    rows: list[list[Cell]] = []
-    for run in runs:
-        c = run.aligned.counts[0]
-        name = shown_name(run.name, run.aligned.self_reported[0])
-        rows.append([name, c.tests, c.TP, c.TN, c.FP, c.FN, c.ER])
-    return Table(["name", "tests", "TP", "TN", "FP", "FN", "ER"], rows)
+    rows: list[list[Cell]] = [
+        [shown_name(run.name, run.aligned.self_reported[0]), *(getattr(run.aligned.counts[0], name) for name in TALLY)]
+        for run in runs
+    ]
+    return Table(["name", *TALLY], rows)
 
 
 def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Table:
@@ -162,3 +167,52 @@ def _untested_lines(run: RunMeasures) -> list[str]:
         for one in run.explained[:MOST_COLUMNS]
         if one.untested is not None
     ]
+
+
+def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
+    """The JSON that the documentation promises."""
+    names = [run.name for run in runs]
+    statistics = list(dict.fromkeys(name for run in runs for name in run.estimates))
+    payload: dict[str, Any] = {
+        "test": identity_json(runs[0].aligned.headers[0].test),
+        "statistic": statistics[0],
+        "statistics": statistics,
+        **({} if runs[0].operating is None else {"at": str(runs[0].operating.criterion)}),
+        "transcripts": [_run_json(run, statistics) for run in runs],
+    }
+    breakdowns = [
+        {name: breakdown_json(one, names) for name, one in merged.items()} for merged in merge_breakdowns(runs)
+    ]
+    if breakdowns:
+        payload["by"] = breakdowns[0][statistics[0]]
+        payload["by_statistic"] = breakdowns[0]
+    if len(breakdowns) > 1:
+        payload["breakdowns"] = [{**groups[statistics[0]], "by_statistic": groups} for groups in breakdowns]
+    if cautions := [*lacking_cautions(runs), *timed_cautions(runs)]:
+        payload["cautions"] = cautions
+    return payload
+
+
+def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
+    counts, first, operating = run.aligned.counts[0], run.estimates.get(statistics[0]), run.operating
+    shown = run.sampling.known or statistics[0] != "rate" or operating is not None
+    thresholds: dict[str, Any] = {}
+    if operating is not None:
+        thresholds = {"threshold": operating.thresholds[0], "fpr": operating.fpr[0], "fnr": operating.fnr[0]}
+        thresholds |= {"development": operating.development[0]} if operating.development else {}
+    return {
+        "name": run.name,
+        **dict(zip(COUNTS, count_cells(counts), strict=True)),
+        "interval": wilson(counts.successes, counts.tests, confidence=first.confidence if first else 0.95),
+        "value": None if first is None else first.value,
+        "judged": judged_json(run.aligned, 0),
+        "replication": replication_json(first, run.sampling) if shown else None,
+        **thresholds,
+        "measures": {name: replication_json(run.estimates.get(name), run.sampling) for name in statistics},
+        "left_out": run.left_out,
+        **({"reliability": run.reliability} if run.reliability else {}),
+        "explained": [
+            {name: getattr(one, name) for name in ("column", "groups", "share", "p_value", "p_adjusted")}
+            for one in run.explained
+        ],
+    }

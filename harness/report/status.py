@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.report.blocks import Block, Cell, Paragraphs, Table
-from harness.report.counts import count_cells, count_table, design_words, rate_interval
+from harness.report.counts import COUNTS, count_cells, count_table, design_words, rate_interval
 from harness.report.numbers import share_text
 from harness.transcript.status import RunState, RunStatus
 
@@ -43,8 +43,7 @@ def status_table(run: RunStatus, design: DesignRate | None) -> Table:
     columns = ["state", "done", "total", "seconds", "per_second", "recent_per_second", "seconds_left"]
     speed = run.speed
     cells: list[Cell] = [str(run.state), run.done, run.total, speed.seconds, speed.overall, speed.recent]
-    names = ["tests", "TP", "TN", "FP", "FN", "ER", "rate", "low", "high"]
-    return Table([*columns, *names], [[*cells, run.seconds_left, *counts, *limits]])
+    return Table([*columns, *COUNTS, "low", "high"], [[*cells, run.seconds_left, *counts, *limits]])
 
 
 def duration(seconds: float) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from harness.analysis.decisions import Setting
 from harness.analysis.tune import Tuning
 from harness.report.blocks import Block, Cell, Paragraphs, Table
-from harness.report.counts import parameter_cell
+from harness.report.counts import TALLY, parameter_cell
 from harness.report.numbers import interval_text, p_is
 from harness.stats.estimate import Estimate
 
-COUNTS = ("TP", "TN", "FP", "FN", "ER")
+COUNTS = TALLY[1:]
 
 
 def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]:

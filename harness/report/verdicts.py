@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
-from harness.analysis.pairs import MarginTest, Pair
-from harness.analysis.unpaired import UnpairedComparison, UnpairedPair
+from harness.analysis.pairs import Pair
 from harness.measures import Measure
 from harness.report.numbers import degrees_of_freedom, distance, method_name, method_words, p_is, percent
 from harness.report.sampling import INDEPENDENT, target_words
@@ -55,6 +54,8 @@ def _kinds(kinds: Mapping[str, int]) -> str:
 
 def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
     """Which is better, or that no difference was shown; and which test to believe if two disagree."""
+    if not comparison.paired:
+        return [_unpaired_verdict(comparison, pair)]
     if pair.other_measure and pair.estimate is None:
         return [_without_value(comparison, pair)]
     lines = [_better(comparison, pair) if pair.p_decisive <= comparison.alpha else _undecided(comparison, pair)]
@@ -262,37 +263,36 @@ def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
     ]
 
 
-def unpaired_verdict(comparison: UnpairedComparison, pair: UnpairedPair) -> str:
+def _unpaired_verdict(comparison: Comparison, pair: Pair) -> str:
     """The verdict on two runs with different inputs."""
     a, b, words = comparison.runs[pair.a].name, comparison.runs[pair.b].name, comparison.measure.words
     if pair.estimate is None:
         return f"{a} and {b} cannot be compared: one of them has no {words}."
-    sampling = comparison.runs[pair.a].sampling
+    sampling = comparison.runs[pair.a].study.sampling
     whom = target_words(sampling) if sampling.known else INDEPENDENT
-    if comparison.p_decisive(pair) > comparison.alpha:
-        values = [None if (side := comparison.runs[i].estimate) is None else side.value for i in (pair.a, pair.b)]
-        if ends := _at_one_end(comparison.measure, *values):
+    if pair.p_decisive > comparison.alpha:
+        if ends := _at_one_end(comparison.measure, comparison.runs[pair.a].value, comparison.runs[pair.b].value):
             return _no_verdict(a, b, ends)
         return (
             f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
         )
     if not comparison.measure.directed:
         how = f"{percent(comparison.confidence)} interval"
-        p_value = comparison.p_decisive(pair)
-        return more_or_less((a, b), comparison.measure, pair.estimate, how=how, whom=whom, p_value=p_value)
-    if comparison.ahead(pair) == 0 and comparison.measure.ideal is not None:
-        how = f"{p_is(comparison.p_decisive(pair))}, {whom}"
+        return more_or_less((a, b), comparison.measure, pair.estimate, how=how, whom=whom, p_value=pair.p_decisive)
+    leader = comparison.leader(pair)
+    if leader is None and comparison.measure.ideal is not None:
+        how = f"{p_is(pair.p_decisive)}, {whom}"
         return f"{a} and {b} differ in {words} ({how}), on either side of {comparison.measure.ideal:g}."
-    better, worse = (a, b) if comparison.ahead(pair) > 0 else (b, a)
+    better, worse = (a, b) if leader == pair.a else (b, a)
     interval, share = pair.estimate.interval, comparison.measure.share
     if interval is None or interval.low <= 0 <= interval.high:
-        return f"{better} is better than {worse} in {words} ({p_is(comparison.p_decisive(pair))}, {whom})."
+        return f"{better} is better than {worse} in {words} ({p_is(pair.p_decisive)}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
     how = f"{percent(comparison.confidence)} interval, {whom}"
     return f"{better} is better than {worse} in {words} by {distance(low, high, rate=share)} ({how})."
 
 
-def _unpaired_missed(comparison: UnpairedComparison, pair: UnpairedPair, estimate: Estimate) -> str:
+def _unpaired_missed(comparison: Comparison, pair: Pair, estimate: Estimate) -> str:
     """The difference that would have been detected with 80 % power; unknown if a side does not vary."""
     sides = [comparison.runs[place].estimate for place in (pair.a, pair.b)]
     if estimate.interval is None or any(side is None or side.se == 0 for side in sides):
@@ -305,13 +305,9 @@ def _unpaired_missed(comparison: UnpairedComparison, pair: UnpairedPair, estimat
     return f": a difference below {smallest} would be missed more than one time in five"
 
 
-def margin_verdict(comparison: Comparison, pair: Pair, test: MarginTest | None) -> str:
+def margin_verdict(comparison: Comparison, pair: Pair) -> str:
     """What was shown about the margin, and what was not."""
-    return margin_sentence(comparison.aligned.names[pair.a], comparison.aligned.names[pair.b], test, comparison.alpha)
-
-
-def margin_sentence(a: str, b: str, test: MarginTest | None, alpha: float) -> str:
-    """What an equivalence test says about two algorithms, by their names."""
+    a, b, test, alpha = comparison.names[pair.a], comparison.names[pair.b], pair.equivalence, comparison.alpha
     if test is None:
         return f"{a} and {b}: nothing can be said about the margin, since the difference has no standard error."
     far = f"{test.equivalence.margin:g}"

@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from harness.analysis.align import Run
 from harness.analysis.compare import compare_runs
-from harness.analysis.standing import ranking_request, standing_of
+from harness.analysis.standing import ranking_options, standing_of
 from harness.errors import DataError, HateError, TranscriptError
 from harness.files.digest import file_sha256
 from harness.model import Counts, Standing
@@ -204,7 +204,7 @@ def is_better(new: Path, best: Path, level: float) -> bool:
     runs = [Run(read_columns(path, name=name), name, name) for path, name in ((new, "new"), (best, "best"))]
     first = runs[0].columns
     try:
-        comparison = compare_runs(runs, ranking_request(first.header, first.columns))
+        comparison = compare_runs(runs, ranking_options(first.header, first.columns), resources=False)
     except HateError:
         return False
     (pair,) = comparison.pairs

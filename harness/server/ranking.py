@@ -9,10 +9,10 @@ from pathlib import Path
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.compare import compare_aligned
 from harness.analysis.matching import MOST_ANSWERS
-from harness.analysis.rate import RateRequest, rate_runs
-from harness.analysis.sampling import take_sample
-from harness.analysis.standing import RunStanding, ranking_request, read_ranked, run_standing
+from harness.analysis.rate import rate_runs
+from harness.analysis.standing import RunStanding, ranking_options, read_ranked, run_standing
 from harness.errors import DataError, HateError, TranscriptError
+from harness.options.comparing import RateOptions
 from harness.report.blocks import Block
 from harness.report.numbers import method_words
 from harness.report.rate import measure_table
@@ -161,16 +161,16 @@ def _compared(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[dic
         return {}, []
     try:
         aligned, unmatched = _aligned(state, chosen)
-        request = ranking_request(aligned.headers[0], aligned.cases.columns)
-        comparison = compare_aligned(aligned, take_sample(aligned, request.design), request)
+        options = ranking_options(aligned.headers[0], aligned.cases.columns)
+        comparison = compare_aligned(aligned, options, resources=False)
     except HateError:
         return {}, []
     by_name = {entry.name: entry for entry in chosen}
     rows = {}
-    for run, letters in zip(comparison.runs, comparison.letters, strict=True):
+    for run in comparison.runs:
         interval = run.interval if run.estimate is None else run.estimate.interval
         if run.value is not None and interval is not None:
-            rows[run.name] = RankingRow(by_name[run.name], run.value, interval.low, interval.high, letters)
+            rows[run.name] = RankingRow(by_name[run.name], run.value, interval.low, interval.high, run.letters)
     return rows, unmatched
 
 
@@ -242,6 +242,6 @@ def measures_of(state: SiteState, entry: TranscriptEntry) -> list[Block]:
     """The measures of a run with their errors by design; empty if it cannot be measured."""
     try:
         run = Run(read_columns(run_path(state, entry), name=entry.name), entry.name, entry.name)
-        return [measure_table(rate_runs([run], RateRequest()), Replication())]
+        return [measure_table(rate_runs([run], RateOptions()), Replication())]
     except HateError:
         return []

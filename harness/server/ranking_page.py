@@ -8,6 +8,7 @@ import msgspec
 from markupsafe import Markup
 
 from harness.report.blocks import Cell, Table
+from harness.report.counts import TALLY
 from harness.report.formats import Format, json_lines, render
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
@@ -202,14 +203,14 @@ def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
 
 def data_table(table: RankingTable) -> Table:
     """The lines of a ranking as one table."""
-    columns = ["rank", "name", "letters", "measure", "value", "low", "high", "rate", "tests", "TP", "TN", "FP", "FN"]
-    columns += ["ER", "params", "published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
+    columns = ["rank", "name", "letters", "measure", "value", "low", "high", "rate", *TALLY]
+    columns += ["params", "published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
     return Table(columns, [_cells(row, table.measure) for row in table.rows])
 
 
 def _cells(row: RankedRow, measure: str) -> list[Cell]:
     one = row.entry
     ranked: list[Cell] = [row.rank, one.name, row.letters, measure, row.value, row.low, row.high]
-    counts: list[Cell] = [one.rate, one.tests, one.TP, one.TN, one.FP, one.FN, one.ER]
+    counts: list[Cell] = [one.rate, *(getattr(one, name) for name in TALLY)]
     about: list[Cell] = [row.params, one.published, one.by, row.code, row.paper, one.self_reported, one.isolation]
     return [*ranked, *counts, *about, one.file.sha256]

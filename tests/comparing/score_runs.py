@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.compare import CompareRequest, compare_aligned
+from harness.analysis.compare import compare_aligned
 from harness.analysis.comparison import Comparison
-from harness.analysis.sampling import take_sample
-from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.replication.method import Replication
 from tests.comparing.transcripts import aligned, transcript
@@ -68,12 +67,6 @@ class World:
         ]
 
 
-def compare_files(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, by: str = "", **options: Any
-) -> Comparison:
+def compare_files(*paths: Path, plan: Replication | None = None, **options: Any) -> Comparison:
     """Compare transcripts, with default options."""
-    request = CompareRequest(
-        design=design or DesignOptions(), replication=plan or Replication(), by=(by,) if by else (), **options
-    )
-    runs = aligned(*paths)
-    return compare_aligned(runs, take_sample(runs, request.design), request)
+    return compare_aligned(aligned(*paths), CompareOptions(**options), replication=plan)

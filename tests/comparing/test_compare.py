@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.comparison import comparison_json
 from harness.analysis.sampling import take_sample
 from harness.api.transcripts import metric_remark
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
+from harness.report.comparison import comparison_json
 from harness.report.tutorial import tutorial_lines
 from harness.report.verdicts import pair_verdict
 from harness.stats.arrays import BoolArray
@@ -55,7 +55,7 @@ def test_pairs_have_the_replication_of_their_difference(
 ) -> None:
     """All pairs share one covariance; pair by pair, `replicate` must give the same."""
     paths = clustered(tmp_path, 1, strata=7, units=units, size=4)
-    found = compare_files(*paths, design=DesignOptions(weights=weights), plan=plan)
+    found = compare_files(*paths, weights=weights, plan=plan)
     one = found.pairs[0].estimate
     alone = make_estimate(found.sampling.sample, difference(*found.aligned.success), plan)
     assert one is not None
@@ -166,7 +166,7 @@ def test_weights_of_strata_say_what_another_population_would_give(tmp_path: Path
     weights = tmp_path / "weights.csv"
     weights.write_text("stratum,weight\nx,1\ny,3\n")
     for chosen, rate in (("cases", 5 / 8), ("equal", 0.75), (str(weights), 0.25 * 0.5 + 0.75 * 1.0)):
-        found = compare_files(a, a, design=DesignOptions(weights=chosen))
+        found = compare_files(a, a, weights=chosen)
         assert found.runs[0].estimate is not None
         assert found.runs[0].estimate.value == pytest.approx(rate), chosen
 
@@ -178,7 +178,7 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
     columns = [{"w": int(w)} for w in weights]
     good = {"b": np.arange(n) % 10 < 9, "a": np.arange(n) % 10 < 5}
     paths = [transcript(tmp_path / f"{name}.jsonl", own, columns=columns) for name, own in good.items()]
-    found = compare_files(*paths, design=DesignOptions(weights="w"))
+    found = compare_files(*paths, weights="w")
     assert (found.sampling.known, found.sampling.psu, found.sampling.stratum) == (True, None, None)
     assert [run.value for run in found.runs] == pytest.approx([9 / 109, 5 / 109])
     assert [run.rate for run in found.runs] == [0.9, 0.5]
@@ -228,8 +228,8 @@ def test_columns_can_be_crossed_and_lone_strata_are_named(tmp_path: Path) -> Non
 
 def test_a_design_can_be_removed(tmp_path: Path) -> None:
     paths = clustered(tmp_path, 6, strata=4, units=4, size=2)
-    assert not compare_files(*paths, design=DesignOptions(stratum=("none",), psu=("none",))).sampling.known
-    only = compare_files(*paths, design=DesignOptions(stratum=("none",))).pairs[0].estimate
+    assert not compare_files(*paths, stratum="none", psu="none").sampling.known
+    only = compare_files(*paths, stratum=("none",)).pairs[0].estimate
     assert only is not None
     assert only.method == "jackknife"
 
@@ -265,7 +265,8 @@ def test_groups_of_those_that_cannot_be_told_apart(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{n}.jsonl", s) for n, s in (("p", good), ("q", good), ("r", bad))]
     found = compare_files(*paths)
     assert found.groups == [["p", "q"], ["r"]]
-    assert found.letters[0] == found.letters[1] != found.letters[2]
+    letters = [run.letters for run in found.runs]
+    assert letters[0] == letters[1] != letters[2]
 
 
 def test_oracle_and_majority(tmp_path: Path) -> None:

@@ -212,8 +212,8 @@ def test_items_are_counted_and_sorted(tmp_path: Path) -> None:
     found = compare_files(*paths, items=True)
     assert found.items is not None
     assert (found.items.all_solve, found.items.none_solves) == (1, 1)
-    assert {(item.id, item.solved) for item in found.items.items} == {("c00001", 2), ("c00003", 2), ("c00004", 2)}
-    powers = [item.discrimination for item in found.items.items]
+    assert {(item.id, item.solved) for item in found.items.cases} == {("c00001", 2), ("c00003", 2), ("c00004", 2)}
+    powers = [item.discrimination for item in found.items.cases]
     assert powers == sorted(powers, key=lambda power: -(power if power is not None else -2.0))
 
 
@@ -223,9 +223,9 @@ def test_a_run_that_is_better_on_every_case_is_always_first(tmp_path: Path) -> N
     found = compare_files(*paths, items=True)
     assert found.items is not None
     first, *others = found.items.ranks
-    assert (first.rank, first.low, first.high, first.first) == (1, 1, 1, 1.0)
+    assert (first.rank, first.interval, first.first) == (1, (1, 1), 1.0)
     # b and c are the same: they share a place in every draw.
-    assert [(one.rank, one.low, one.high, one.first) for one in others] == [(2, 2, 2, 0.0)] * 2
+    assert [(one.rank, one.interval, one.first) for one in others] == [(2, (2, 2), 0.0)] * 2
 
 
 def test_the_share_first_is_that_of_a_loop_over_draws(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from harness.analysis import compare as comparing
 from harness.analysis.cells import Measurement
-from harness.analysis.compare import resources
-from harness.analysis.comparison import ResourceEstimates, comparison_json
 from harness.analysis.sampling import take_sample
 from harness.measures import MEASURES
 from harness.options import DesignOptions
+from harness.report.comparison import comparison_json
 from harness.report.verdicts import margin_verdict
 from harness.stats.arrays import FloatArray
 from harness.stats.equivalence import equivalent, equivalent_by_limits, paired_equivalent
@@ -30,31 +30,29 @@ from tests.workshop import Workshop
 
 def test_margins_use_the_error_and_degrees_of_freedom_of_the_design(tmp_path: Path) -> None:
     found = compare_files(*World(strata=20, seed=1).runs(tmp_path), margin=0.1)
-    assert found.margins is not None
-    for pair, one in zip(found.pairs, found.margins, strict=True):
-        r = pair.estimate
+    for pair in found.pairs:
+        r, one = pair.estimate, pair.equivalence
         assert r is not None
         assert one is not None
         assert one.equivalence == equivalent(r.value, r.se, margin=0.1, df=r.df, alpha=0.05)
     for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
-        raw = [getattr(one.equivalence, name) for one in found.margins if one]
-        np.testing.assert_allclose([getattr(one, name) for one in found.margins if one], holm(np.array(raw)))
+        tests = [pair.equivalence for pair in found.pairs if pair.equivalence]
+        raw = [getattr(one.equivalence, name) for one in tests]
+        np.testing.assert_allclose([getattr(one, name) for one in tests], holm(np.array(raw)))
 
 
 def test_without_a_design_margins_are_tangos(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 40 + [k == "a"] * 3 + [False] * 7) for k in "ab"]
     found = compare_files(*paths, margin=0.2)
-    assert found.margins is not None
-    assert found.margins[0] is not None
-    assert found.margins[0].equivalence == paired_equivalent(PairTable(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
+    one = found.pairs[0].equivalence
+    assert one is not None
+    assert one.equivalence == paired_equivalent(PairTable(n_ff=7, n_sf=3, n_fs=0, n_ss=40), margin=0.2)
 
 
 def test_larger_is_worse_for_measures_that_are_better_when_small(tmp_path: Path) -> None:
     paths = World(strata=30, seed=2).runs(tmp_path, (2.0, 1.0))
     by_tpr, by_fnr = (compare_files(*paths, margin=0.05, statistic=name) for name in ("tpr", "fnr"))
-    assert by_tpr.margins is not None
-    assert by_fnr.margins is not None
-    one, other = by_tpr.margins[0], by_fnr.margins[0]
+    one, other = by_tpr.pairs[0].equivalence, by_fnr.pairs[0].equivalence
     assert one is not None
     assert other is not None
     assert one.p_not_inferior == pytest.approx(other.p_not_inferior)
@@ -82,13 +80,13 @@ def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) 
     units = [f"u{i // 5}" for i in range(20)]
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * 15 + [False] * 5, psu=units) for k in "ab"]
     found = compare_files(*paths, margin=0.05)
-    assert found.margins is not None
-    assert found.margins[0] is not None
-    assert found.margins[0].p_equivalent > 0.05
+    one = found.pairs[0].equivalence
+    assert one is not None
+    assert one.p_equivalent > 0.05
     effect = 20 / float(cases_without_variance(20, 4))
     twin = paired_equivalent(PairTable(n_ff=5, n_sf=0, n_fs=0, n_ss=15), margin=0.05, design_effect=effect)
-    assert found.margins[0].equivalence == twin
-    assert "neither was shown" in margin_verdict(found, found.pairs[0], found.margins[0])
+    assert one.equivalence == twin
+    assert "neither was shown" in margin_verdict(found, found.pairs[0])
 
 
 @pytest.mark.parametrize(("margin", "message"), [
@@ -98,21 +96,20 @@ def test_runs_that_agree_on_few_cases_are_not_called_equivalent(tmp_path: Path) 
 ])  # fmt: skip
 def test_margins_in_words(tmp_path: Path, margin: float, message: str) -> None:
     found = compare_files(*clustered(tmp_path, 4, strata=10, units=4, size=3, spread=0.3), margin=margin)
-    assert found.margins is not None
-    assert message in margin_verdict(found, found.pairs[0], found.margins[0])
+    assert message in margin_verdict(found, found.pairs[0])
 
 
 def costs_of(
     folder: Path, values: FloatArray, pairs: list[tuple[int, int]], units: npt.NDArray[np.intp] | None = None
-) -> ResourceEstimates | None:
-    """The resources of runs that took these seconds."""
+) -> comparing.AnswerCosts | None:
+    """The costs of runs that took these seconds."""
     more: dict[str, Any] = {} if units is None else {"psu": [str(unit) for unit in units]}
     paths = []
     for k, own in enumerate(values):
         seconds = [None if math.isnan(value) else value for value in own.tolist()]
         paths.append(transcript(folder / f"{k}.jsonl", [True] * len(own), seconds=seconds, **more))
     runs = aligned(*paths)
-    return resources(
+    return comparing.costs_of(
         "seconds", Measurement(MEASURES["rate"], runs, take_sample(runs, DesignOptions()), Replication()), pairs
     )
 
@@ -190,8 +187,9 @@ def test_a_comparison_has_the_costs_that_were_recorded(tmp_path: Path) -> None:
         for k in "ab"
     ]
     found = compare_files(*paths)
-    assert found.seconds is not None
-    assert found.memory is None
+    assert found.further == ["seconds"]
+    assert all(run.seconds is not None and run.memory is None for run in found.runs)
+    assert all(pair.seconds is not None and pair.memory is None for pair in found.pairs)
 
 
 def test_a_ratio_may_have_no_upper_limit(shop: Workshop) -> None:

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.compare import CompareRequest, compare_aligned
+from harness.analysis.compare import compare_aligned
 from harness.analysis.operating_point import RunThresholds, operating_measure, parse_criterion
-from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.measures import MEASURES, Runs
-from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.stats.replication.balanced import balanced
@@ -48,7 +47,7 @@ def threshold_by_loop(point: str, scores: FloatArray, positive: BoolArray, weigh
 @pytest.mark.parametrize("point", ["eer", "fpr=0.1", "fpr=0", "fnr=0.25", "fnr=0", "fpr=1"])
 def test_thresholds_and_outcomes_are_those_of_a_loop(tmp_path: Path, point: str) -> None:
     world = World(seed=1)
-    found = compare_files(*world.runs(tmp_path), criterion=parse_criterion(point))
+    found = compare_files(*world.runs(tmp_path), at=point)
     assert found.operating is not None
     for k, scores in enumerate(found.aligned.score):
         threshold = threshold_by_loop(point, scores, world.positive, np.ones(world.n))
@@ -68,9 +67,7 @@ def test_every_replicate_sets_its_own_threshold(tmp_path: Path, statistic: str, 
     """BRR by hand, with the threshold found by a loop in every half-sample."""
     world = World(seed=2)
     plan, formula = Replication(method="brr", complements=False), MEASURES[statistic].of_totals
-    found = compare_files(
-        *world.runs(tmp_path, (1.5, 1.0)), statistic=statistic, criterion=parse_criterion(point), plan=plan
-    )
+    found = compare_files(*world.runs(tmp_path, (1.5, 1.0)), statistic=statistic, at=point, plan=plan)
     sample, positive = found.sampling.sample, world.positive
 
     def value(scores: FloatArray, weights: FloatArray) -> float:
@@ -101,7 +98,7 @@ def test_the_interval_knows_that_the_threshold_was_set_on_the_same_cases(tmp_pat
         world = World(strata=30, size=8, seed=seed)
         scores = np.random.default_rng(seed).normal(size=world.n) + 1.0 * world.positive
         paths = [world.write(tmp_path / f"{k}.jsonl", scores if k == "a" else -scores) for k in "ab"]
-        found = compare_files(*paths, statistic="fnr", criterion=parse_criterion("fpr=0.1"))
+        found = compare_files(*paths, statistic="fnr", at="fpr=0.1")
         one = found.runs[0]
         assert one.estimate is not None
         assert one.value is not None
@@ -120,7 +117,7 @@ def test_errors_are_failures_at_every_threshold(tmp_path: Path) -> None:
     scores = [None if e else s for e, s in zip(errors, world.scores(0).tolist(), strict=True)]
     paths = [world.write(tmp_path / f"{k}.jsonl", world.scores(0), score=scores, error=errors) for k in "ab"]
     for point in ("fpr=0", "fnr=0", "eer"):
-        found = compare_files(*paths, criterion=parse_criterion(point))
+        found = compare_files(*paths, at=point)
         assert not found.aligned.success[0, :4].any()
         assert found.aligned.counts[0].ER == 4
 
@@ -128,7 +125,7 @@ def test_errors_are_failures_at_every_threshold(tmp_path: Path) -> None:
 def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
     world = World(seed=4)
     similar = [world.write(tmp_path / f"{k}.jsonl", world.scores(i)) for i, k in enumerate("ab")]
-    plain = compare_files(*similar, criterion=parse_criterion("eer"))
+    plain = compare_files(*similar, at="eer")
     far = []
     for path in similar:
         text = path.read_text().replace('"score": -', '"score": +').replace('"score": ', '"score": -')
@@ -139,7 +136,7 @@ def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
         other.write_text("\n".join(text.splitlines()[:-1]) + "\n")
         far.append(other)
     runs = aligned(*far, partial=True)
-    turned = compare_aligned(runs, take_sample(runs, DesignOptions()), CompareRequest(criterion=parse_criterion("eer")))
+    turned = compare_aligned(runs, CompareOptions(at="eer"))
     assert plain.operating is not None
     assert turned.operating is not None
     assert turned.operating.thresholds == [-threshold for threshold in plain.operating.thresholds]
@@ -152,14 +149,14 @@ def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
 def test_an_operating_point_uses_the_linear_form_by_default(
     tmp_path: Path, stratum: tuple[str, ...] | None, method: str, taken: str
 ) -> None:
-    design, plan = DesignOptions(stratum=stratum), Replication(method=method)
-    found = compare_files(*World().runs(tmp_path), criterion=parse_criterion("eer"), design=design, plan=plan)
+    plan = Replication(method=method)
+    found = compare_files(*World().runs(tmp_path), at="eer", stratum=stratum, plan=plan)
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {taken}
 
 
 def test_an_invalid_method_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="rate of success at eer"):
-        compare_files(*World().runs(tmp_path), criterion=parse_criterion("eer"), plan=Replication(method="jackknife"))
+        compare_files(*World().runs(tmp_path), at="eer", plan=Replication(method="jackknife"))
 
 
 @dataclass(frozen=True)
@@ -213,14 +210,14 @@ def test_points_can_be_named_by_their_complements() -> None:
 
 def test_curves_have_no_operating_point(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="auc is not computed from the outcomes at a threshold"):
-        compare_files(*World().runs(tmp_path), statistic="auc", criterion=parse_criterion("eer"))
+        compare_files(*World().runs(tmp_path), statistic="auc", at="eer")
 
 
 def test_scores_are_needed(tmp_path: Path) -> None:
     world = World()
     paths = [world.write(tmp_path / f"{k}.jsonl", world.scores(0), score=[None] * world.n) for k in "ab"]
     with pytest.raises(TranscriptError, match="no score"):
-        compare_files(*paths, criterion=parse_criterion("eer"))
+        compare_files(*paths, at="eer")
 
 
 def test_a_group_without_the_measure_has_no_value_at_an_operating_point(tmp_path: Path) -> None:
@@ -230,7 +227,7 @@ def test_a_group_without_the_measure_has_no_value_at_an_operating_point(tmp_path
     scores = np.where(low, -9.0, world.scores(0))
     columns = [{"kind": "empty" if empty else "rest"} for empty in low]
     paths = [world.write(tmp_path / f"{k}.jsonl", scores, columns=columns) for k in "ab"]
-    found = compare_files(*paths, statistic="f1", criterion=parse_criterion("eer"), by="kind")
+    found = compare_files(*paths, statistic="f1", at="eer", by="kind")
     assert found.by is not None
     assert [[one is None for one in group.runs] for group in found.by.groups] == [[True, True], [False, False]]
 

@@ -67,7 +67,7 @@ def test_the_command_uses_the_linear_form(tmp_path: Path) -> None:
     found = compare_files(
         *World(seed=23).runs(tmp_path),
         statistic="tpr",
-        criterion=parse_criterion("fpr=0.3"),
+        at="fpr=0.3",
         plan=Replication(method="linearised"),
     )
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}

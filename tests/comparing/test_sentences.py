@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from harness.analysis.comparison import Comparison
-from harness.options import DesignOptions
 from harness.report.blocks import Paragraphs
 from harness.report.comparison import comparison_blocks
 from harness.report.tutorial import tutorial_lines
@@ -146,8 +145,7 @@ def test_a_perfect_curve_is_better_than_chance(tmp_path: Path, strata: bool) -> 
     world = World(strata=10, size=4)
     perfect, blind = np.where(world.positive, 1.0, 0.0), np.zeros(world.n)
     paths = [world.write(tmp_path / f"{k}.jsonl", scores) for k, scores in (("a", perfect), ("b", blind))]
-    design = DesignOptions() if strata else DesignOptions(stratum=("none",))
-    found = compare_files(*paths, statistic="auc", design=design)
+    found = compare_files(*paths, statistic="auc", stratum=None if strata else "none")
     assert [run.value for run in found.runs] == [1.0, 0.5]
     text = verdicts(found)
     assert text.startswith("a is better than b in area under the ROC curve by ")

@@ -222,7 +222,7 @@ def test_curves_are_compared_as_in_the_statistics_of_curves(tmp_path: Path, name
 
 
 def test_without_strata_curves_use_the_linear_form(tmp_path: Path) -> None:
-    found = compare_files(*World().runs(tmp_path), statistic="eer", design=DesignOptions(stratum=("none",)))
+    found = compare_files(*World().runs(tmp_path), statistic="eer", stratum=("none",))
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}
 
 
@@ -414,9 +414,9 @@ def test_if_replicates_have_no_value_the_linear_form_is_used(tmp_path: Path) -> 
     world = World(strata=1, units=6, size=4)
     scores = np.where(world.unit == 2, 1.0, -1.0)
     paths = [world.write(tmp_path / f"{k}.jsonl", scores) for k in "ab"]
-    found = compare_files(*paths, statistic="precision", design=DesignOptions(stratum=("none",)))
+    found = compare_files(*paths, statistic="precision", stratum=("none",))
     assert found.runs[0].estimate is not None
     assert found.runs[0].estimate.method == "linearised"
     plan = Replication(method="jackknife")
     with pytest.raises(UsageError, match="replicate 2 of 6 has no estimate"):
-        compare_files(*paths, statistic="precision", design=DesignOptions(stratum=("none",)), plan=plan)
+        compare_files(*paths, statistic="precision", stratum=("none",), plan=plan)

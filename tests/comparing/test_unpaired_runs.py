@@ -10,33 +10,27 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind
 
+from harness import compare
 from harness.analysis.align import Run
-from harness.analysis.compare import CompareRequest
-from harness.analysis.operating_point import parse_criterion
-from harness.analysis.unpaired import UnpairedComparison, compare_unpaired, unpaired_json
+from harness.analysis.compare import compare_runs
+from harness.analysis.comparison import Comparison
 from harness.errors import TranscriptError, UsageError
-from harness.options import DesignOptions
+from harness.options.comparing import CompareOptions
 from harness.report.blocks import Paragraphs
-from harness.report.unpaired import unpaired_blocks
+from harness.report.comparison import comparison_blocks, comparison_json
 from harness.stats.differences import unpaired_difference
 from harness.stats.limits import share_limits
 from harness.stats.multiplicity import holm
 from harness.stats.power import detectable
-from harness.stats.replication.method import Replication
 from harness.transcript.columns import read_columns
 from tests.comparing.score_runs import World, compare_files
 from tests.comparing.transcripts import clustered, transcript
 from tests.workshop import Workshop
 
 
-def compare_separately(
-    *paths: Path, design: DesignOptions | None = None, plan: Replication | None = None, by: str = "", **options: Any
-) -> UnpairedComparison:
+def compare_separately(*paths: Path, **options: Any) -> Comparison:
     runs = [Run(read_columns(path), path.name, path.stem) for path in paths]
-    request = CompareRequest(
-        design=design or DesignOptions(), replication=plan or Replication(), by=(by,) if by else (), **options
-    )
-    return compare_unpaired(runs, request)
+    return compare_runs(runs, CompareOptions(unpaired=True, **options))
 
 
 def sensors(folder: Path, rates: Sequence[float] = (0.8, 0.6), sizes: Sequence[int] = (40, 55)) -> list[Path]:
@@ -61,7 +55,7 @@ def test_variances_of_the_two_samples_add(tmp_path: Path) -> None:
     assert gap.value == pytest.approx(one.value - other.value)
     assert gap.se == pytest.approx(math.hypot(one.se, other.se))
     for side, r in zip(found.runs, (one, other), strict=True):
-        scenes = side.sampling.sample
+        scenes = side.study.sampling.sample
         good, n = side.aligned.success[0], side.aligned.n
         by_hand = 0.0
         for stratum in range(4):
@@ -122,8 +116,10 @@ def test_means_of_seconds_have_welchs_interval_to_first_order(tmp_path: Path) ->
 def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
     paths = [transcript(tmp_path / f"{k}.jsonl", [True] * hits + [False] * 10) for k, hits in (("a", 20), ("b", 9))]
     found = compare_separately(*paths)
-    assert found.pairs[0].independent == unpaired_difference((20, 30), (9, 19))
-    one, independent = found.pairs[0].estimate, found.pairs[0].independent
+    (pair,), independent = found.pairs, unpaired_difference((20, 30), (9, 19))
+    assert (pair.difference, pair.interval, pair.z) == (independent.difference, independent.interval, independent.z)
+    assert (pair.p_chi2, pair.p_exact) == (independent.p_z, independent.p_fisher)
+    one = pair.estimate
     assert one is not None
     assert one.interval is not None
     # The same interval from the general method: Newcombe's combines both Wilson intervals.
@@ -131,8 +127,8 @@ def test_without_a_design_it_is_newcombe_and_fisher(tmp_path: Path) -> None:
         (independent.difference, independent.interval.low, independent.interval.high), abs=1e-12
     )
     assert one.p_value == pytest.approx(stats.fisher_exact(np.array([[20, 10], [9, 10]])).pvalue)
-    assert found.plain
-    written = unpaired_json(found)
+    assert not found.by_design
+    written = comparison_json(found)
     assert [run["replication"] for run in written["transcripts"]] == [None, None]
     assert written["pairs"][0]["replication"] is None
 
@@ -144,10 +140,10 @@ def test_the_same_cases_are_sharper_when_paired(tmp_path: Path) -> None:
     assert tight is not None
     assert loose.value == pytest.approx(tight.value)
     assert loose.se > tight.se
-    assert any("leave out --unpaired for a sharper comparison" in note for note in compare_separately(*paths).notes)
+    assert any("leave out --unpaired for a sharper comparison" in note for note in compare_separately(*paths).cautions)
 
 
-@pytest.mark.parametrize("options", [{"statistic": "auc"}, {"statistic": "f1"}, {"criterion": parse_criterion("eer")}])
+@pytest.mark.parametrize("options", [{"statistic": "auc"}, {"statistic": "f1"}, {"at": "eer"}])
 def test_other_statistics_are_computed_for_each_run_by_itself(tmp_path: Path, options: dict[str, Any]) -> None:
     paths = World(seed=3).runs(tmp_path, (1.5, 1.0))
     found, together = compare_separately(*paths, **options), compare_files(*paths, **options)
@@ -160,10 +156,8 @@ def test_other_statistics_are_computed_for_each_run_by_itself(tmp_path: Path, op
 def test_different_shares_of_the_strata_are_pointed_out(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False] * 8, stratum=["x"] * 12 + ["y"] * 4)
     b = transcript(tmp_path / "b.jsonl", [True, False] * 8, stratum=["x"] * 4 + ["y"] * 12)
-    assert any("--weights equal" in note for note in compare_separately(a, b).notes)
-    assert not any(
-        "--weights equal" in note for note in compare_separately(a, b, design=DesignOptions(weights="equal")).notes
-    )
+    assert any("--weights equal" in note for note in compare_separately(a, b).cautions)
+    assert not any("--weights equal" in note for note in compare_separately(a, b, weights="equal").cautions)
 
 
 def test_strata_must_be_the_same(tmp_path: Path) -> None:
@@ -195,17 +189,16 @@ def test_margins_are_two_one_sided_welch_tests(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     groups = [rng.random(60) < 0.8, rng.random(80) < 0.75]
     found = compare_separately(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2)
-    assert found.margins is not None
-    (one,) = found.margins
+    one = found.pairs[0].equivalence
     assert one is not None
     both = ttost_ind(groups[0].astype(float), groups[1].astype(float), -0.2, 0.2, usevar="unequal")
     p_value, (_, p_lower, _), (_, p_upper, _) = both
     assert (one.p_not_inferior, one.p_not_superior) == pytest.approx((p_lower, p_upper))
     assert one.p_equivalent == pytest.approx(p_value)
     less = compare_separately(*units_of(tmp_path, *(own.tolist() for own in groups)), margin=0.2, statistic="fnr")
-    assert less.margins is not None
-    assert less.margins[0] is not None
-    assert less.margins[0].p_not_inferior == pytest.approx(one.p_not_inferior)
+    twin = less.pairs[0].equivalence
+    assert twin is not None
+    assert twin.p_not_inferior == pytest.approx(one.p_not_inferior)
 
 
 def test_margins_of_several_runs_are_corrected_for_their_number(tmp_path: Path) -> None:
@@ -213,10 +206,10 @@ def test_margins_of_several_runs_are_corrected_for_their_number(tmp_path: Path) 
     found = compare_separately(
         *units_of(tmp_path, *((rng.random(50) < rate).tolist() for rate in (0.8, 0.7, 0.75))), margin=0.3
     )
-    assert found.margins is not None
+    margins = [pair.equivalence for pair in found.pairs]
     for name in ("p_not_inferior", "p_not_superior", "p_equivalent"):
-        raw = [getattr(one.equivalence, name) for one in found.margins if one]
-        np.testing.assert_allclose([getattr(one, name) for one in found.margins if one], holm(np.array(raw)))
+        raw = [getattr(one.equivalence, name) for one in margins if one]
+        np.testing.assert_allclose([getattr(one, name) for one in margins if one], holm(np.array(raw)))
 
 
 @pytest.mark.parametrize(("units", "shown"), [(5, False), (400, True)])
@@ -228,11 +221,11 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     gap = found.pairs[0].estimate
     assert gap is not None
     assert gap.interval is not None
-    assert found.margins is not None
-    assert found.margins[0] is not None
-    assert (found.margins[0].p_equivalent <= 0.05) is shown
+    margins = [pair.equivalence for pair in found.pairs]
+    assert margins[0] is not None
+    assert (margins[0].p_equivalent <= 0.05) is shown
     # The test that goes with the interval: it lies within the margin when the p-value is below its error.
-    tested = found.margins[0].equivalence
+    tested = margins[0].equivalence
     assert (max(-tested.interval.low, tested.interval.high) < 0.1) is shown
     side = found.runs[0].estimate
     assert side is not None
@@ -241,9 +234,9 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     same = compare_separately(*units_of(tmp_path, [True] * units, [True] * units), margin=0.1)
     assert same.pairs[0].estimate is not None
     assert same.pairs[0].estimate.p_value == 1.0
-    assert same.margins is not None
-    assert same.margins[0] is not None
-    assert (same.margins[0].p_equivalent <= 0.05) is shown
+    twin = same.pairs[0].equivalence
+    assert twin is not None
+    assert (twin.p_equivalent <= 0.05) is shown
 
 
 def test_a_side_without_variance_in_five_units_gives_no_verdict(tmp_path: Path) -> None:
@@ -261,7 +254,7 @@ def test_a_side_without_variance_in_five_units_gives_no_verdict(tmp_path: Path) 
             for k, good in (("a", few), ("b", many))
         ]  # fmt: skip
         found = compare_separately(*paths)
-        wrong += found.p_decisive(found.pairs[0]) <= 0.05
+        wrong += found.pairs[0].p_decisive <= 0.05
     assert wrong <= 12
 
 
@@ -270,9 +263,9 @@ def test_the_detectable_difference_is_reported_if_both_sides_vary(tmp_path: Path
     rng = np.random.default_rng(10)
     some, other = (rng.random(60) < 0.8).tolist(), (rng.random(60) < 0.8).tolist()
 
-    def verdict(*groups: Sequence[bool]) -> tuple[UnpairedComparison, str]:
+    def verdict(*groups: Sequence[bool]) -> tuple[Comparison, str]:
         found = compare_separately(*units_of(tmp_path, *groups))
-        blocks = [block for block in unpaired_blocks(found) if isinstance(block, Paragraphs)]
+        blocks = [block for block in comparison_blocks(found) if isinstance(block, Paragraphs)]
         return found, " ".join(text for block in blocks for text in block.texts)
 
     found, text = verdict(some, other)
@@ -345,3 +338,24 @@ def test_the_command_has_margins_and_groups(shop: Workshop) -> None:
     assert "Equivalence" in shop.call(*words).out
     for method in ("holm", "hochberg", "bh"):
         assert shop.call(*words, "--multiplicity", method, "--format", "json").json["multiplicity"] == method
+
+
+def test_a_run_without_the_measure_has_no_verdict_and_no_winner(tmp_path: Path) -> None:
+    """It accepts nothing, so it has no precision: neither is better, whatever their rates of success are."""
+    positive = [i % 2 == 0 for i in range(40)]
+    good = {"a": [not sign for sign in positive], "b": [i % 5 > 0 for i in range(40)]}
+    paths = [
+        transcript(tmp_path / f"{k}.jsonl", own, ids=[f"{k}{i}" for i in range(40)], positive=positive)
+        for k, own in good.items()
+    ]
+    found = compare(paths, unpaired=True, statistic="precision")
+    assert found.verdicts == ["a and b cannot be compared: one of them has no precision."]
+    assert found.estimates["a"] is None
+    [pair] = found.to_dict()["pairs"]
+    assert (pair["better"], pair["replication"], pair["difference"]) == (None, None, pytest.approx(0.5 - 0.8))
+    [first, _] = found.to_dict()["transcripts"]
+    assert (first["value"], first["replication"], first["rate"]) == (None, None, 0.5)
+    [shown] = [
+        words for line in str(found).splitlines() if (words := line.split())[:3] == ["a", "(self-reported)", "40"]
+    ]
+    assert shown[-2:] == ["-", "-"]

@@ -2,9 +2,12 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
+from enum import Flag, auto
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,10 +17,22 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from harness.model import Counts
-from harness.report.blocks import Block, ExactNumber, Heading, Paragraphs, Table
+from harness.report.blocks import (
+    Block,
+    Column,
+    ExactNumber,
+    Heading,
+    Paragraphs,
+    Table,
+    cell_text,
+    plain_table_of,
+    records_of,
+    table_of,
+)
 from harness.report.counts import CountRow, count_row, count_table, tidy_table
-from harness.report.formats import TABULAR, WRITERS, Format, notebook_html, render, render_document
+from harness.report.formats import TABULAR, WRITERS, Format, encode_json, notebook_html, render, render_document
 from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
+from harness.stats.rates import Interval
 from tests.simulation import examples
 
 quickly = examples(150)
@@ -289,3 +304,52 @@ def test_tidy_counts_are_numbers_only() -> None:
          "low": pytest.approx(low), "high": pytest.approx(high)}
     ]  # fmt: skip
     assert all(table.numeric())
+
+
+class Shelf(Flag):
+    """Where the numbers of a book are shown, in the tests below."""
+
+    TABLE = auto()
+    CSV = auto()
+    JSON = auto()
+
+
+@dataclass(frozen=True)
+class Price:
+    value: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Book:
+    title: str
+    pages: int | None = None
+    price: Price | None = None
+
+
+BOOKS = [Book("Emma", 474, Price(9.5, Interval(9.0, 10.0))), Book("Persuasion")]
+COLUMNS = [
+    Column[Book]("title", shown=Shelf.TABLE | Shelf.CSV | Shelf.JSON, head="book"),
+    Column[Book]("pages", shown=Shelf.TABLE | Shelf.JSON),
+    Column[Book]("price", "price.value", shown=Shelf.TABLE | Shelf.CSV | Shelf.JSON, form=".2f"),
+    Column[Book]("interval", "price.interval", shown=Shelf.TABLE | Shelf.JSON, form=".1f"),
+    Column[Book]("low", "price.interval.low", shown=Shelf.CSV),
+    Column[Book]("letters", lambda book: len(book.title), shown=Shelf.CSV),
+]
+
+
+def test_a_column_is_declared_once_for_people_spreadsheets_and_programs() -> None:
+    """People see heads and forms, and dashes for what is not known; programs get names and all digits."""
+    shown = table_of(BOOKS, COLUMNS, Shelf.TABLE)
+    assert list(shown.columns) == ["book", "pages", "price", "interval"]
+    assert [[cell_text(cell) for cell in row] for row in shown.rows] == [
+        ["Emma", "474", "9.50", "9.0 to 10.0"],
+        ["Persuasion", "", "-", "-"],
+    ]
+    assert table_of(BOOKS, COLUMNS, Shelf.TABLE, missing="?").rows[1][:2] == ["Persuasion", "?"]
+    sheet = plain_table_of(BOOKS, COLUMNS, Shelf.CSV)
+    assert render(sheet, Format.CSV) == "title,price,low,letters\nEmma,9.5,9.0,4\nPersuasion,,,10\n"
+    assert json.loads(encode_json(list(records_of(BOOKS, COLUMNS, Shelf.JSON)))) == [
+        {"title": "Emma", "pages": 474, "price": 9.5, "interval": [9.0, 10.0]},
+        {"title": "Persuasion", "pages": None, "price": None, "interval": None},
+    ]

@@ -5,23 +5,14 @@ from collections.abc import Sequence
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Paragraphs, Table
-from harness.report.comparison import (
-    combined_line,
-    difference_table,
-    first_words,
-    joint_lines,
-    multiplicity_lines,
-    pairs_table,
-    ranking_lines,
-    ranking_table,
-    replication_table,
-    summary_table,
-    tidy_table,
-)
+from harness.report.comparison import combined_line, first_words, joint_lines, multiplicity_lines, ranking_lines
 from harness.report.comparison_details import agreement_blocks, resource_blocks, win_blocks
+from harness.report.counts import TALLY
 from harness.report.numbers import percent
 from harness.report.page.bars import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
+from harness.report.pairs import PairOutput, design_table, pair_table_of, tidy_table
+from harness.report.runs import ranking_table, summary_table
 from harness.report.sampling import sampling_lines
 from harness.report.tutorial import better_table, pair_table, tutorial_lines
 from harness.report.verdicts import error_lines, pair_verdict
@@ -30,7 +21,6 @@ from harness.report.verdicts import error_lines, pair_verdict
 MOST_VERDICTS = 6
 # With more pairs, a table for each is more than anyone reads.
 MOST_TABLES = 15
-COUNTS = ("tests", "TP", "TN", "FP", "FN", "ER")
 
 
 def verdict_parts(comparison: Comparison) -> list[Part]:
@@ -53,7 +43,7 @@ def ranking_section(comparison: Comparison) -> ReportSection:
     for place in comparison.order:
         run = comparison.runs[place]
         by_design = None if run.estimate is None else run.estimate.interval
-        rows.append([Bar.of(run.value, run.interval if comparison.values is None else by_design)])
+        rows.append([Bar.of(run.value, run.interval if not comparison.by_design else by_design)])
     what = comparison.measure.words
     table = DataTable(
         caption=f"{first_words(comparison)} first, by {what}",
@@ -69,26 +59,30 @@ def ranking_section(comparison: Comparison) -> ReportSection:
 def _letters_first(table: Table) -> Table:
     """Names, letters and intervals side by side: a screen may be too narrow for all columns."""
     named = ("name", "letters")
-    order = sorted(range(len(table.columns)), key=lambda i: (table.columns[i] not in named, table.columns[i] in COUNTS))
+    order = sorted(range(len(table.columns)), key=lambda i: (table.columns[i] not in named, table.columns[i] in TALLY))
     return Table([table.columns[i] for i in order], [[row[i] for i in order] for row in table.rows])
 
 
 def pair_section(comparison: Comparison) -> ReportSection:
     """The difference of every pair; what stands behind it is folded."""
-    by_design = comparison.values is not None
+    by_design = comparison.by_design
     found = [
         Bar.of_estimate(one.estimate) if by_design else Bar.of(one.difference, one.interval) for one in comparison.pairs
     ]
     bars = BarColumn(f"difference, {percent(comparison.confidence)}", [[bar] for bar in found], zero=0.0)
-    parts: list[Part] = [DataTable("Differences", difference_table(comparison), bars=bars, data=tidy_table(comparison))]
+    parts: list[Part] = [
+        DataTable("Differences", pair_table_of(comparison, PairOutput.SHORT), bars=bars, data=tidy_table(comparison))
+    ]
     only = f"only A: {comparison.aligned.counted} on which A succeeded and B failed."
     lines = [only, *multiplicity_lines(comparison), *comparison.cautions]
     parts.append(Paragraphs(lines))
     if by_design:
-        table = DataTable("Differences, with errors by design", replication_table(comparison))
+        table = DataTable("Differences, with errors by design", design_table(comparison))
         parts.append(Folded("With errors by design", [table]))
     if not comparison.other_measure:
-        mcnemar = DataTable("McNemar's test, if cases were independent", pairs_table(comparison))
+        mcnemar = DataTable(
+            "McNemar's test, if cases were independent", pair_table_of(comparison, PairOutput.INDEPENDENT)
+        )
         tables = comparison.pairs if len(comparison.pairs) <= MOST_TABLES else []
         folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
         parts.append(Folded("McNemar's test, case by case", folded))

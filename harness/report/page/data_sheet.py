@@ -9,7 +9,7 @@ from harness.analysis.run_rates import DesignRate
 from harness.model import Counts
 from harness.report.blocks import Paragraphs, Table
 from harness.report.confusion import MOST_COLUMNS, confusion_blocks
-from harness.report.counts import design_words
+from harness.report.counts import TALLY, design_words
 from harness.report.numbers import interval_text, percent
 from harness.report.page.bars import Bar, BarColumn
 from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
@@ -55,7 +55,7 @@ def count_figures(counts: Counts, confidence: float) -> KeyFigures:
 
 
 def _tally(counts: Counts) -> list[KeyFigure]:
-    return [KeyFigure(name, f"{getattr(counts, name):,}") for name in ("tests", "TP", "TN", "FP", "FN", "ER")]
+    return [KeyFigure(name, f"{getattr(counts, name):,}") for name in TALLY]
 
 
 def sampling_section(run: RunMeasures, facts: Facts) -> ReportSection:

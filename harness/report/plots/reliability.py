@@ -34,7 +34,7 @@ def plot_reliability(
 
 def _bars(one: ReliabilityBin) -> tuple[float, float]:
     """How far the interval reaches below and above."""
-    interval = None if one.estimate is None else one.estimate.interval
+    interval = one.interval
     if interval is None:
         return 0.0, 0.0
     return max(one.frequency - interval.low, 0.0), max(interval.high - one.frequency, 0.0)
