@@ -6,6 +6,7 @@ They are msgspec structs because a transcript has one `Trial` per line, and may 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from math import isfinite
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -308,3 +309,8 @@ def psu_clash(psu: str, strata: tuple[str, str], option: str = "") -> str:
 def crossed(parts: Iterable[str]) -> str:
     """Several values as one, joined by `/`; slashes and backslashes are escaped, so that combinations stay distinct."""
     return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in parts)
+
+
+def finite(value: float | None) -> float | None:
+    """A number that CSV and JSON can have: None in place of infinity and nan."""
+    return value if value is not None and isfinite(value) else None

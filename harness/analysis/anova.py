@@ -7,8 +7,9 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.groups import several_groups
-from harness.analysis.sampling import Sampling, finite, take_sample
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
+from harness.model import finite
 from harness.options import DesignOptions
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.variance_analysis import Factor, variance_terms

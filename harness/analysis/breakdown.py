@@ -13,9 +13,9 @@ import numpy as np
 from harness.analysis.cells import Cells, GroupCells, Measurement
 from harness.analysis.gap_differences import GapContrast, adjusted_contrasts, gap_contrast
 from harness.analysis.groups import groups_of
-from harness.analysis.sampling import finite
 from harness.errors import UsageError
 from harness.files.conditions import number
+from harness.model import finite
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted

@@ -9,10 +9,10 @@ import numpy as np
 
 from harness.analysis.align import Run, align
 from harness.analysis.cells import Measurement
-from harness.analysis.sampling import Sampling, finite, take_sample
+from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import MEASURES
-from harness.model import plural
+from harness.model import finite, plural
 from harness.options import DesignOptions
 from harness.options.power import PlanningGoal, PowerOptions
 from harness.stats.arrays import FloatArray

@@ -1,7 +1,6 @@
 """How the cases were sampled: the script's design, or the user's options; and estimates as JSON."""
 
 import csv
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
@@ -17,7 +16,6 @@ from harness.options import DesignOptions
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, places_in_order
 from harness.stats.estimate import Estimate
-from harness.stats.rates import Interval
 from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
 from harness.transcript.columns import Coded
 from harness.transcript.format import Header
@@ -304,16 +302,6 @@ def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray
         raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
     per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
     return _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))
-
-
-def finite(value: float | None) -> float | None:
-    """A number for JSON, which has no infinity and no nan: None in their place."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def interval_json(interval: Interval | None) -> list[float | None] | None:
-    """Two numbers, or None."""
-    return None if interval is None else [finite(interval.low), finite(interval.high)]
 
 
 def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from harness.files.sorting import in_lists
+from harness.model import finite
 from harness.stats.rates import Interval
 
 Item = TypeVar("Item")
@@ -211,11 +212,6 @@ def plain_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which
 def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PROGRAMS) -> Table:
     """The same, of columns whose values are cells for people: numbers with all digits, an interval as two of them."""
     return plain_table_of(items, columns, which).tidied()
-
-
-def finite(value: float | None) -> float | None:
-    """A number that CSV and JSON can have: None in place of infinity and nan."""
-    return value if value is not None and isfinite(value) else None
 
 
 def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:

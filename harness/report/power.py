@@ -3,8 +3,7 @@
 import math
 
 from harness.analysis.power import Pilot, PowerPlan
-from harness.analysis.sampling import finite
-from harness.model import join_names
+from harness.model import finite, join_names
 from harness.options.power import PlanningGoal
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, percent

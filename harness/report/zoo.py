@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from harness.analysis.zoo import Zoo
-from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table, finite
+from harness.model import finite
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.numbers import p_cell, p_is
 from harness.transcript.format import TestInfo
 
