@@ -124,6 +124,7 @@ def test_of(task: str) -> dict[str, bytes]:
 @contextlib.contextmanager
 def folder(folder: Path, files: Mapping[str, bytes]) -> Iterator[None]:
     """A folder with these files, which is the working folder for a while."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
