@@ -201,8 +201,10 @@ def _sites(scratch: Path, made: Mapping[str, bytes]) -> Iterator[Sample]:
         for name in ("anna", "ben"):
             hate("token", "add", name, "--tokens", "tokens.db")
         tokens = Path("tokens.db").read_bytes()
-    changes = ("token list --tokens @", "token quota anna 3 --tokens @", "token remove ben --tokens @")
-    yield Sample("tokens", files | {"tokens.db": tokens}, "tokens.db", mutations.BINARY, changes)
+    kept = files | {"tokens.db": tokens}
+    yield Sample("tokens", kept, "tokens.db", mutations.BINARY, ("token list --tokens @",))
+    changes = ("token quota anna 3 --tokens @", "token remove ben --tokens @")
+    yield Sample("changed tokens", kept, "tokens.db", mutations.BINARY, changes, keeps=False)
     handed_in = ("publish @ --to site --dry-run", "check @", "publish @ --to site --dry-run --name other")
     yield Sample(
         "handed in", files | {"mine.jsonl": made["label"]}, "mine.jsonl", mutations.TRANSCRIPT, handed_in, sites="site"
