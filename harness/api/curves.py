@@ -32,7 +32,6 @@ _PRECISION = ViewAxis("precision", "precision", unit)
 
 ROC = CurveView(
     name="roc",
-    words="ROC curves with areas, bands, operating points, from a test or transcripts",
     help="""ROC curves of transcripts, or of a test, which is run first.
 
     A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
@@ -67,7 +66,6 @@ def roc(transcripts: "Transcripts", options: CurveOptions | None = None, **setti
 
 DET = CurveView(
     name="det",
-    words="DET curves: both errors against each other, equal error rates",
     help="""DET curves of transcripts, or of a test, which is run first: both errors on normal deviate axes.
 
     A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
@@ -104,7 +102,6 @@ def det(transcripts: "Transcripts", options: CurveOptions | None = None, **setti
 
 PR = CurveView(
     name="pr",
-    words="precision over recall",
     help="""Precision and recall of transcripts, or of a test, which is run first.
 
     A transcript is a file, a URL, NAME of a run, TEST/NAME of a published one, or -; as many as you like.
@@ -137,7 +134,6 @@ def pr(transcripts: "Transcripts", options: PrOptions | None = None, **settings:
 
 FROC = CurveView(
     name="froc",
-    words="free-response curves: objects found over false positives per image",
     help="""Free-response curves: the share of objects found over the false positives per image.
 
     T is a test of task boxes, which is run first, or its transcript: a file, a URL, NAME of a run, TEST/NAME of a
@@ -173,7 +169,6 @@ def froc(transcripts: "Transcripts", options: FrocOptions | None = None, **setti
 
 CMC = CurveView(
     name="cmc",
-    words="cumulative match curves of rank tests, transcripts and similarity matrices",
     help="""Cumulative match curves: the share of probes found at each rank or better.
 
     T is a rank test, which is run first, its transcript, or a similarity matrix: .npy with a table of labels beside it,

@@ -8,7 +8,6 @@ import click
 from click.shell_completion import get_completion_class
 
 from harness import __version__
-from harness.api.curves import VIEWS
 from harness.errors import UsageError
 
 # Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
@@ -21,7 +20,11 @@ COMMANDS = {
     "test": ("regression", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
     "tune": ("sweep", "find the best parameter values, on the training part, without the test cases"),
-    **{name: ("curves", view.words) for name, view in VIEWS.items()},
+    "roc": ("curves", "ROC curves with areas, bands, operating points, from a test or transcripts"),
+    "det": ("curves", "DET curves: both errors against each other, equal error rates"),
+    "pr": ("curves", "precision over recall"),
+    "froc": ("curves", "free-response curves: objects found over false positives per image"),
+    "cmc": ("curves", "cumulative match curves of rank tests, transcripts and similarity matrices"),
     "confusion": ("compare", "confusion matrices: which class is mistaken for which"),
     "show": ("cases", "look into the cases of a transcript"),
     "diff": ("cases", "the cases on which two runs differ"),

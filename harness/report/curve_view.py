@@ -129,7 +129,6 @@ class CurveView:
     """A view of curves.
 
     name         of the command and of the function of Python
-    words        what `hate --help` says of the command
     help         what `hate NAME --help` says
     options      what may be given
     title        above a picture
@@ -148,7 +147,6 @@ class CurveView:
     """
 
     name: str
-    words: str
     help: str
     options: type[OptionSet]
     title: str

@@ -90,3 +90,13 @@ def test_a_run_imports_only_its_own_kind(interface: str, kinds: list[str], shop:
     modules = [f"harness.interface.{name}" for name in names]
     foreign = ("http.client", "requests", "numpy", "harness.engine.cluster")
     assert loaded_by(shop, code, *modules, *foreign) == [f"harness.interface.{name}" for name in kinds]
+
+
+def test_the_list_of_commands_imports_none_of_them(shop: Workshop) -> None:
+    """Not the options of any, nor what curves are; yet it has all curves."""
+    from harness.api.curves import VIEWS
+    from harness.cli.commands import COMMANDS
+
+    code = "from harness.cli.main import call\ncall(['--help'])"
+    assert loaded_by(shop, code, "harness.options", "harness.report", "harness.api", "msgspec") == []
+    assert [name for name, (module, _) in COMMANDS.items() if module == "curves"] == list(VIEWS)
