@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.identification.virtual import people_matrix, write_matrix
-from tests.identification.weather import Weather, write_weather
+from tests.lab.weather import Weather, write_weather
 from tests.workshop import Workshop
 
 QUICK = ("--permutations", "99", "--format", "json")
