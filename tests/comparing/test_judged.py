@@ -9,6 +9,7 @@ import pytest
 import harness
 from harness.errors import TranscriptError
 from tests.comparing.test_pixel_measures import masks as masks
+from tests.rooms import added
 from tests.site.published_site import make_site, served
 from tests.workshop import Record, Workshop
 
@@ -48,12 +49,12 @@ def forge(shop: Workshop, name: str, target: str, **header: Record) -> str:
         "compare good.jsonl forged.jsonl --unpaired",
         "compare forged.jsonl good.jsonl --format json",
         "rate forged.jsonl",
-        "rate forged.jsonl --anova expect",
         "report forged.jsonl -o report.html",
         "report good.jsonl forged.jsonl -o report.md",
         "confusion forged.jsonl",
         "fuse forged.jsonl good.jsonl -o fused.jsonl",
         "diff forged.jsonl good.jsonl",
+        *added("JUDGED").values(),
     ],
 )
 def test_outcomes_that_do_not_follow_from_the_answers_are_refused(words: str, runs: Workshop) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from harness.analysis.permute import permuted_rates
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.options.experiments import PermuteOptions
 from harness.report.plots.permutation import plot_permutation
 from tests.curves.transcripts import counts, random_scores, scores, write_transcript
 from tests.identification.virtual import people_matrix, write_matrix
+from tests.rooms import added
 from tests.workshop import Workshop
 
 STARTS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -26,7 +27,7 @@ def plotting_commands() -> list[str]:
     """The commands that have --plot."""
     context = click.Context(hate)
     found = []
-    for name in COMMANDS:
+    for name in commands_here():
         command = hate.get_command(context, name)
         if command is not None and "--plot" in {flag for param in command.params for flag in param.opts}:
             found.append(name)
@@ -35,8 +36,21 @@ def plotting_commands() -> list[str]:
 
 def test_every_picture_takes_the_same_options() -> None:
     names = plotting_commands()
-    assert {"sweep", "tune", "roc", "det", "pr", "froc", "cmc", "confusion", "rate", "compare", "power", "permute",
-            "urn"} <= set(names)  # fmt: skip
+    assert {
+        "sweep",
+        "tune",
+        "roc",
+        "det",
+        "pr",
+        "froc",
+        "cmc",
+        "confusion",
+        "rate",
+        "compare",
+        "power",
+        "permute",
+        *added("PICTURES"),
+    } <= set(names)
     for name in names:
         command = hate.get_command(click.Context(hate), name)
         assert command is not None
@@ -83,8 +97,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "heat map": ("sweep", *HDIGITS, "--param", "threshold=0,50,100", "--param", "ridge=1,1000"),
     "power": ("power", "--difference", "0.05", "--discordance", "0.2"),
     "permute": ("permute", "a.npy", "b.npy", "--experiments", "200", "--sampling", "both"),
-    "urn": ("urn", "hdigits/wisard", "--group", "truth", "--resample", "groups", "--groups", "2"),
     "froc": ("froc", "shapes/blobs"),
+    **added("PICTURES"),
 }
 QUICK = ("groups", "pairs", "permute")
 

@@ -72,8 +72,6 @@ rate hdigits/wisard --by truth,positive --statistic rate,kappa
 rate hdigits/wisard --at fpr=0.05 --statistic tpr,fpr
 rate hdigits/wisard --psu none --stratum none
 rate hdigits/wisard --sequential
-rate hdigits/wisard hdigits/witch --anova truth,positive
-rate hdigits/wisard --zoo expect,truth
 rate blank-wisard.jsonl blank-witch.jsonl
 rate shapes/blobs shapes/relief --by light
 rate shapes/relief --statistic ap50:circle,ap50:square,froc
@@ -116,7 +114,6 @@ power --rule-of-30 0.001
 power --from hdigits/wisard hdigits/witch --difference 0.02
 power hdigits/wisard hdigits/witch
 permute a.npy b.npy --labels a.labels.csv --differ day --experiments 200
-urn hdigits/wisard --group truth --trial image --elements 71
 import {examples}/logs/small/samples_reading.jsonl {examples}/logs/large/samples_reading.jsonl --psu document
 import {examples}/weather.csv --success success -o weather.jsonl --force
 publish {scripts}/hdigits hdigits/wisard hdigits/witch --to site
@@ -140,4 +137,4 @@ WITHOUT = {
 
 def lines(text: str) -> dict[str, list[str]]:
     """Command lines as words."""
-    return {line: shlex.split(line) for line in text.strip().splitlines()}
+    return {line: shlex.split(line) for line in text.splitlines() if line}

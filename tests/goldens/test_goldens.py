@@ -3,21 +3,25 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.cli.commands import COMMANDS
-from tests.goldens.lines import LINES, WITHOUT, lines
-from tests.goldens.make import PRINTED, prepare, printed
+from harness.cli.commands import commands_here
+from tests.goldens.lines import WITHOUT, lines
+from tests.goldens.make import KEPT, prepare, printed
 from tests.products.laws import differences
 
-GOLDENS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PRINTED.glob("*.json"))}
+LINES = "".join(KEPT.values())
+GOLDENS: dict[str, dict[str, Any]] = {}
+for path in (path for kept in KEPT for path in sorted(kept.glob("*.json"))):
+    GOLDENS.setdefault(path.stem, {}).update(json.loads(path.read_text(encoding="utf-8")))
 
 
 def test_every_command_has_goldens_or_a_reason() -> None:
     with_goldens = {words[0] for words in lines(LINES).values()}
     assert with_goldens == set(GOLDENS)
-    assert with_goldens | set(WITHOUT) == set(COMMANDS)
+    assert with_goldens | set(WITHOUT) == set(commands_here())
     assert not with_goldens & set(WITHOUT)
     assert {line for goldens in GOLDENS.values() for line in goldens} == set(lines(LINES))
 

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from harness.stats.arrays import IntArray
-from harness.stats.designs import design_variances
 from harness.lab.urn.statistics import DESIGNS, Mixing, mixing, permutations_needed
 from harness.lab.urn.trials import (
     Trials,
@@ -19,6 +17,8 @@ from harness.lab.urn.trials import (
     share_within_groups,
     shuffle_within,
 )
+from harness.stats.arrays import IntArray
+from harness.stats.designs import design_variances
 from tests.lab.weather import Weather
 from tests.simulation import experiments
 

@@ -306,3 +306,8 @@ def test_a_matrix_is_not_run(shop: Workshop, words: list[str]) -> None:
     done = shop.call("urn", "alg.npy", "--group", "subject", "--trial", "day", *words)
     assert done.status == 2
     assert done.err == f"hate: {words[0]} is for a test that is run; alg.npy is a similarity matrix\n"
+
+
+def test_a_blank_too_many(shop: Workshop) -> None:
+    """What was typed is not a test; the command that was meant is named."""
+    assert "'urn'?" in shop.call("urn ").err

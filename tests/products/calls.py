@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tests.products.designs import DESIGNS
 from tests.products.subjects import SUBJECTS
+from tests.rooms import added
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ CALLS = {
     "power": Call("power", 2),
     "report": Call("report", 2, ("-o", "page.md", "--force"), json=False),
     "fuse": Call("fuse", 3, ("-o", "fused.jsonl", "--force")),
+    **{name: Call(*words) for name, words in added("CALLS").items()},
 }
 CURVES = ("roc", "det", "pr", "froc", "cmc")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rooms import added
 from tests.workshop import Workshop
 
 WISARD, WITCH, WARLOCK = ("hdigits/wisard", "hdigits/witch", "hdigits/warlock")
@@ -57,12 +58,12 @@ OTHERS = {
     "power": ("power", "--difference", "0.05", "--discordance", "0.2"),
     "power of a pilot": ("power", WISARD, WITCH),
     "rule of 30": ("power", "--rule-of-30", "0.01"),
-    "anova": ("rate", WISARD, WITCH, "--anova", "truth"),
     "list": ("list",),
     "list --transcripts": ("list", "--transcripts"),
     "list --interfaces": ("list", "--interfaces"),
     "show": ("show", WISARD, "--limit", "5"),
     "diff": ("diff", WISARD, WITCH),
+    **added("CSV"),
 }
 
 

@@ -16,10 +16,11 @@ import pytest
 
 import harness
 from harness.bundled import bundled
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.errors import OutputError
 from harness.files.outputs import replacing, write_output
 from harness.options import DeclaredOption, OptionSet, Writes, declared_options
+from tests.rooms import added
 from tests.workshop import Workshop
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 3.0\ndecision = true\n'
@@ -28,9 +29,10 @@ SCORER = "NAME = 'scorer'\ndef answer(case, params):\n    return float(case.inpu
 # Options of paths that write nothing, or have rules of their own: a key is never overwritten, a site is only added to.
 READS = {
     ("import", "--truth"), ("import", "--key"), ("test", "--known-failures"), ("cmc", "--labels"),
-    ("permute", "--labels"), ("urn", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
+    ("permute", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
     *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
+    *added("READS"),
 }  # fmt: skip
 OWN_RULES = {("publish", "--new-key"), ("publish", "--private"), ("fetch", "--interfaces"), ("sweep", "-o")}
 
@@ -56,19 +58,19 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fuse": ((*TWO,), TWO),
     "power": (("t0.jsonl", "t1.jsonl"), TWO),
     "permute": (("a.npy", "--experiments", "20"), ("a.npy", "a.labels.csv")),
-    "urn": (("wisard.jsonl", "--group", "truth", "--resample", "groups", "--groups", "2"), ("wisard.jsonl",)),
     "import": (("table.csv", "--test", "toy", "--algorithm", "mine"), ("table.csv",)),
+    **added("WRITING"),
 }  # fmt: skip
 # A transcript is written by these if a test is run first.
 RUNS_FIRST = {
-    "roc": "toy",
-    "det": "toy",
-    "pr": "toy",
-    "rate": "toy",
-    "froc": "shapes",
-    "cmc": "faces",
-    "confusion": "toy",
-    "urn": "toy",
+    "roc": ("toy",),
+    "det": ("toy",),
+    "pr": ("toy",),
+    "rate": ("toy",),
+    "froc": ("shapes",),
+    "cmc": ("faces",),
+    "confusion": ("toy",),
+    **added("RUNS_FIRST"),
 }
 
 
@@ -85,7 +87,7 @@ class Output:
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
+    for name in commands_here():
         found = hate.get_command(click.Context(hate), name)
         assert found is not None
         yield name, found
@@ -141,8 +143,7 @@ def desk(shop: Workshop) -> Workshop:
 
 def words_of(one: Output) -> tuple[str, ...]:
     if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        more = ("--group", "light") if one.command == "urn" else ()
-        return one.command, RUNS_FIRST[one.command], *more
+        return one.command, *RUNS_FIRST[one.command]
     return one.command, *CALLS[one.command][0]
 
 

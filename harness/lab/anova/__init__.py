@@ -3,7 +3,7 @@
 The covariance of the coefficients is Binder's (1983), the degrees of freedom are Korn and Graubard's (1990).
 """
 
-from harness.entries import CommandEntry
+from harness.plugins import CommandEntry
 
 ANOVA = CommandEntry(
     name="anova",

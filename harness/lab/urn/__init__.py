@@ -3,7 +3,7 @@
 After Micheals and Boult, "Is the Urn Well-Mixed?" (2004).
 """
 
-from harness.entries import CommandEntry
+from harness.plugins import CommandEntry
 
 URN = CommandEntry(
     name="urn",

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.api.matrices import is_matrix, read_matrices
 from harness.api.transcripts import OpenedTranscripts, Transcripts, listed, open_transcripts
 from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
@@ -55,6 +54,7 @@ def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any
 
     Sources are transcripts or similarity matrices; options are those of the command, with underscores.
     """
+    from harness.api.matrices import read_matrices
     from harness.lab.urn.analysis import draw_from_urn, from_matrices, from_runs
     from harness.lab.urn.report import UrnResult
 
@@ -82,6 +82,8 @@ def _check_permutations(options: UrnOptions) -> None:
 
 
 def _are_matrices(sources: Sequence[object]) -> bool:
+    from harness.api.matrices import is_matrix
+
     kinds = {is_matrix(source) for source in sources}
     if kinds == {True, False}:
         raise UsageError(f"{sources[0]}, {sources[-1]}: transcripts and matrices together; give one kind")

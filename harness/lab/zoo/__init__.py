@@ -4,7 +4,7 @@ After Doddington and others, "Sheep, Goats, Lambs and Wolves" (1998), and Yager 
 (2010).
 """
 
-from harness.entries import CommandEntry
+from harness.plugins import CommandEntry
 
 ZOO = CommandEntry(
     name="zoo",
