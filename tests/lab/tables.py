@@ -28,11 +28,11 @@ NOT_IN_FORMS = {"zoo": "no subject compares eight people; it reads what `roc` re
 # tests/products/calls.py: command, number of runs, further words.
 CALLS = {"anova": ("anova", 2, ("--by", "group"))}
 # tests/products/option_values.py and exclusive_options.py.
-VALUES = {("zoo", "--subjects"): ("expect,truth", "truth,expect")}
+VALUES = {("zoo", "--subjects"): ("truth,expect",)}
 OPTION_CALLS: dict[str, dict[str, Any]] = {
     "anova": {
         "arguments": ("{folder}/ann.jsonl", "{folder}/bob.jsonl"),
-        "given": {"--by": "group"},
+        "given": {"--by": "half"},
         "needs": {"--stratum group": ("--psu", "none"), "--psu fold": ("--stratum", "none")},
     },
     "zoo": {"arguments": ("hdigits/wisard",), "given": {"--subjects": "expect,truth"}},
@@ -45,7 +45,12 @@ EXCLUSIVE = {
     "zoo": {},
 }
 ELSEWHERE = {"anova": _ONE_RUN_FIRST, "zoo": _ONE_RUN_FIRST}
-SILENT_BESIDE = {"anova": {("--weights equal", ""): "all strata have as many cases"}}
+SILENT_BESIDE = {
+    "anova": {
+        ("--weights equal", ""): "all strata have as many cases",
+        ("--lone", "--psu none"): "no stratum has a single case",
+    }
+}
 # tests/curves/test_picture_options.py.
 PICTURES = {"urn": ("urn", "hdigits/wisard", "--group", "truth", "--resample", "groups", "--groups", "2")}
 # tests/security/test_outputs.py: what a command is called with, and what it reads then.
