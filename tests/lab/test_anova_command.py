@@ -50,6 +50,23 @@ def test_several_runs_are_a_factor(shop: Workshop) -> None:
     assert "algorithm x day" in text
 
 
+def test_columns_are_read_as_by_reads_them_elsewhere(shop: Workshop) -> None:
+    """The commas of edges are their own; Python takes a list too."""
+    path = run(shop)
+    found = shop.call("anova", path, "--by", "light=0,2,4,day", "--format", "json").json["anova"]
+    assert found["factors"] == [{"name": "light", "levels": 3}, {"name": "day", "levels": 2}]
+    assert anova(path, by=["light=0,2,4", "day"]).to_dict()["anova"] == found
+
+
+def test_a_test_is_run_first(shop: Workshop) -> None:
+    shop.script(rows="id,input,expect,day\n" + "".join(f"c{n},{n % 5},{n % 4},d{n % 3}\n" for n in range(60)))
+    shop.interface("def answer(case, params):\n    return case.input\n")
+    done = shop.call("anova", "toy", "--by", "day", "-o", "mine.jsonl", "--format", "json")
+    assert done.status == 0, done.err
+    assert done.err.startswith("transcript: mine.jsonl\n")
+    assert done.json == shop.call("anova", "mine.jsonl", "--by", "day", "--format", "json").json
+
+
 def test_csv_has_a_row_for_each_term(shop: Workshop) -> None:
     lines = shop.call("anova", run(shop), "--by", "day,light", "--format", "csv").out.splitlines()
     assert lines[0] == "term,df,share,f,df_error,p,p_adjusted"

@@ -99,6 +99,16 @@ def test_mistakes(shop: Workshop, columns: str, message: str) -> None:
     assert message in done.err
 
 
+def test_a_test_is_run_first_unless_the_columns_are_not_two(shop: Workshop) -> None:
+    shop.interface("def answer(case, params):\n    return case.id[3]\n")
+    assert "name two columns" in shop.call("zoo", "hdigits", "--subjects", "expect").err
+    assert not (shop.folder / "transcripts").exists()
+    words = ("--subjects", "expect,truth", "--format", "json")
+    done = shop.call("zoo", "hdigits", "--interface", "wisard", "-o", "mine.jsonl", *words)
+    assert done.status == 0, done.err
+    assert done.json == shop.call("zoo", "mine.jsonl", *words).json
+
+
 def test_few_people_are_no_zoo(shop: Workshop) -> None:
     _scores(shop.folder / "a.jsonl", people=7)
     assert (
