@@ -10,9 +10,9 @@ from typing import Any
 from harness.plugins import ROOMS
 
 
-def added(table: str) -> dict[str, Any]:
+def added(table: str) -> dict[Any, Any]:
     """The entries of a table in all rooms that are there."""
-    entries: dict[str, Any] = {}
+    entries: dict[Any, Any] = {}
     for room in ROOMS:
         if find_spec(f"tests.{room}") is not None and find_spec(f"tests.{room}.tables") is not None:
             entries |= getattr(import_module(f"tests.{room}.tables"), table, {})
