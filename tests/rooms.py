@@ -1,19 +1,22 @@
-"""What the tests of a room add to tables that other tests are made of, in `tests/ROOM/tables.py`.
+"""Which of the rooms that can be taken away are there; `test_rooms` runs the other tests without each of them."""
 
-So the tests of a room go with its folder, and those of what is left need not know that it was there.
-"""
-
-from importlib import import_module
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TypeVar
 
+import pytest
+
+from harness.cli.commands import commands_here
 from harness.plugins import ROOMS
 
+T = TypeVar("T")
 
-def added(table: str) -> dict[Any, Any]:
-    """The entries of a table in all rooms that are there."""
-    entries: dict[Any, Any] = {}
-    for room in ROOMS:
-        if find_spec(f"tests.{room}") is not None and find_spec(f"tests.{room}.tables") is not None:
-            entries |= getattr(import_module(f"tests.{room}.tables"), table, {})
-    return entries
+MISSING = [room for room in ROOMS if (spec := find_spec(f"harness.{room}")) is None or spec.origin is None]
+# For what is about the whole package, such as its documentation.
+needs_all_rooms = pytest.mark.skipif(bool(MISSING), reason=f"about the whole package, without {', '.join(MISSING)}")
+
+
+def of_commands_here(table: Mapping[str, T]) -> dict[str, T]:
+    """The entries whose key is a command that is there, or a line that begins with one."""
+    here = commands_here()
+    return {line: entry for line, entry in table.items() if line.split()[0] in here}

@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Collection, Iterator, Sequence
-from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from click.shell_completion import get_completion_class
 
 from harness import __version__
 from harness.errors import UsageError
-from harness.plugins import CommandEntry, PluginGroup
+from harness.plugins import CommandEntry, PluginGroup, load_object
 
 # Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
 COMMANDS = {
@@ -70,7 +69,7 @@ class KnownCommands(Collection[str]):
     """The names of all commands. Other packages are looked for only if a name is not known here."""
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in COMMANDS or MORE.find(name) is not None)
+        return name in COMMANDS or name in MORE.here() or name in MORE.names()
 
     def __iter__(self) -> Iterator[str]:
         return iter([*COMMANDS, *MORE.names()])
@@ -94,7 +93,7 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
             return command
         entry = MORE.find(cmd_name)
-        return None if entry is None else resolve_name(entry.where)
+        return None if entry is None else _load(entry)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -111,10 +110,21 @@ class LazyGroup(click.Group):
         """The list for `hate --help`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-        entries = [MORE.find(name) for name in MORE.names()]
+        others = [MORE.find(plugin.name) for plugin, problem in MORE.all() if problem is None]
+        entries = [*MORE.here().values(), *filter(None, others)]
         if entries:
             with formatter.section("Experiments, and commands of other packages"):
-                formatter.write_dl([(entry.name, entry.summary) for entry in entries if entry is not None])
+                formatter.write_dl([(entry.name, entry.summary) for entry in entries])
+
+
+def _load(entry: CommandEntry) -> click.Command:
+    try:
+        command = load_object(entry.where)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
+    if not isinstance(command, click.Command):
+        raise UsageError(f"hate {entry.name}: {entry.where} is not a click command")
+    return command
 
 
 def _asks_for_more(command: click.Command, words: Sequence[str]) -> bool:
