@@ -9,7 +9,7 @@ import pytest
 import harness
 from harness.errors import TranscriptError
 from tests.comparing.test_pixel_measures import masks as masks
-from tests.rooms import added
+from tests.rooms import of_commands_here
 from tests.site.published_site import make_site, served
 from tests.workshop import Record, Workshop
 
@@ -45,6 +45,7 @@ def forge(shop: Workshop, name: str, target: str, **header: Record) -> str:
 @pytest.mark.parametrize(
     "words",
     [
+        *of_commands_here({"anova forged.jsonl --by expect": ""}),
         "compare forged.jsonl good.jsonl",
         "compare good.jsonl forged.jsonl --unpaired",
         "compare forged.jsonl good.jsonl --format json",
@@ -54,7 +55,6 @@ def forge(shop: Workshop, name: str, target: str, **header: Record) -> str:
         "confusion forged.jsonl",
         "fuse forged.jsonl good.jsonl -o fused.jsonl",
         "diff forged.jsonl good.jsonl",
-        *added("JUDGED").values(),
     ],
 )
 def test_outcomes_that_do_not_follow_from_the_answers_are_refused(words: str, runs: Workshop) -> None:

@@ -16,13 +16,9 @@ from typing import Any
 from harness.cli.main import call
 from tests.goldens.lines import LINES, SETUP, lines
 from tests.products.subjects import resources, rewrite
-from tests.rooms import added
 
 ROOT = Path(__file__).parents[2]
-# Where what some lines print is kept: those of a room are with its tests.
-KEPT = {Path(__file__).parent / "printed": LINES} | {
-    ROOT / "tests" / room / "printed": text for room, text in added("GOLDENS").items()
-}
+PRINTED = Path(__file__).parent / "printed"
 # What depends on the machine and the moment.
 VOLATILE = {"seconds", "memory", "started", "cases_per_second", "recent_cases_per_second", "seconds_left"}
 VOLATILE_COLUMNS = {"per_second", "recent_per_second", "seconds_left"}
@@ -94,14 +90,17 @@ def main() -> None:
         os.chdir(folder)
         os.environ |= {"HOME": folder, "XDG_CACHE_HOME": f"{folder}/cache"}
         prepare()
-        made: dict[Path, dict[str, Any]] = {}
-        for kept, text in KEPT.items():
-            for line, words in lines(text).items():
-                made.setdefault(kept / f"{words[0]}.json", {})[line] = printed(words)
-    for path, goldens in made.items():
-        path.parent.mkdir(exist_ok=True)
-        rows = [f"{json.dumps(line)}: {json.dumps(golden)}" for line, golden in goldens.items()]
-        path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+        made: dict[str, dict[str, Any]] = {}
+        for line, words in lines(LINES).items():
+            made.setdefault(words[0], {})[line] = printed(words)
+    PRINTED.mkdir(exist_ok=True)
+    for command, goldens in made.items():
+        text = (
+            "{\n"
+            + ",\n".join(f"{json.dumps(line)}: {json.dumps(golden)}" for line, golden in goldens.items())
+            + "\n}\n"
+        )
+        (PRINTED / f"{command}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,19 +3,17 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.cli.commands import commands_here
-from tests.goldens.lines import WITHOUT, lines
-from tests.goldens.make import KEPT, prepare, printed
+from tests.goldens.lines import LINES, WITHOUT, lines
+from tests.goldens.make import PRINTED, prepare, printed
 from tests.products.laws import differences
+from tests.rooms import of_commands_here
 
-LINES = "".join(KEPT.values())
-GOLDENS: dict[str, dict[str, Any]] = {}
-for path in (path for kept in KEPT for path in sorted(kept.glob("*.json"))):
-    GOLDENS.setdefault(path.stem, {}).update(json.loads(path.read_text(encoding="utf-8")))
+GOLDENS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PRINTED.glob("*.json"))}
+GOLDENS = of_commands_here(GOLDENS)
 
 
 def test_every_command_has_goldens_or_a_reason() -> None:

@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 from tests.products.option_values import Word
-from tests.rooms import added
 
 Rules = Mapping[tuple[str, ...], str]
 
@@ -79,7 +78,8 @@ EXCLUSIVE: Mapping[str, Rules] = {
     },
     "report": {**_DESIGN},
     "sweep": {("--sample", "--latin"): "exclude one another"},
-    **added("EXCLUSIVE"),
+    "anova": {**_DESIGN},
+    "zoo": {},
 }  # fmt: skip
 
 _RUN_FIRST = "-o --interface --param -j --timeout --limit --memory --no-network --isolate"
@@ -112,7 +112,8 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "report": {},
     "sweep": {"--no-vary": "has no [vary]"},
-    **added("ELSEWHERE"),
+    "anova": {**_NOT_RUN},
+    "zoo": {**_NOT_RUN},
 }
 
 # What an option can only matter with, though it is accepted without.
@@ -189,7 +190,10 @@ SILENT_BESIDE: Mapping[str, Rules] = {
         ("--limit", "--probe"): "there are fewer probes than that",
         ("--statistic rate", _ANY): "the default",
     },
-    **added("SILENT_BESIDE"),
+    "anova": {
+        ("--weights equal", _ANY): "all strata have as many cases",
+        ("--lone", "--psu none"): "no stratum has a single case",
+    },
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from harness.cli.commands import commands_here, hate
 from harness.options import DeclaredOption, OptionSet, declared_options
 from tests.products.conftest import AllRuns
 from tests.products.subjects import ALGORITHMS, SUBJECTS, Runs
-from tests.rooms import added
+from tests.rooms import of_commands_here
 
 # A value of an option as it is typed: the flag and what follows it. The subject of a row is one too.
 Word = tuple[str, ...]
@@ -54,6 +54,7 @@ VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
     "--stop-when": ("width<0.7",),
     "--stratum": ("group", "lone", "none"),
     "--subjects": ("unit,group",),
+    ("zoo", "--subjects"): ("truth,expect",),
     "--swept": ("skill",),
     "--timeout": ("20",),
     "--title": ("A title",),
@@ -65,7 +66,6 @@ VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
     "-o": ("out.jsonl",),
     ("report", "-o"): ("page.md", "page.html"),
     ("sweep", "-o"): ("folder",),
-    **added("VALUES"),
 }  # fmt: skip
 
 
@@ -100,8 +100,10 @@ CALLS: Mapping[str, Call] = {
     "roc": Call(_RUNS[:2], needs={"--bands two-way": ("--subjects", "unit,group"), **_DESIGN}),
     "report": Call(_RUNS, {"-o": "page.md"}, _DESIGN),
     "sweep": Call(("{script}",), {**_ANN, "--param": "skill=0.5,0.8,1,1.3"}, _RANK),
-    **{name: Call(**call) for name, call in added("OPTION_CALLS").items()},
+    "anova": Call(_RUNS[:2], {"--by": "half"}, _DESIGN),
+    "zoo": Call(("hdigits/wisard",), {"--subjects": "expect,truth"}),
 }
+CALLS = of_commands_here(CALLS)
 
 
 @cache

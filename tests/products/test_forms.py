@@ -23,7 +23,7 @@ from harness.cli.commands import commands_here, hate
 from harness.transcript import kept_columns
 from tests.products.conftest import AllRuns
 from tests.products.subjects import SUBJECTS, Record, Runs
-from tests.rooms import added
+from tests.rooms import of_commands_here
 from tests.site.own_transcripts import write_run
 from tests.site.published_site import served
 from tests.workshop import Workshop
@@ -45,16 +45,19 @@ QUESTIONS: dict[str, tuple[int, tuple[tuple[str, ...], ...]]] = {
     "report": (2, (("-o", "OUT.html"),)),
     "fuse": (2, (("-o", "OUT.jsonl", *JSON), ("--rule", "mean", "-o", "OUT.jsonl", *JSON))),
     "power": (2, (JSON,)),
+    "urn": (1, (("--group", "stratum", "--trial", "group", "--permutations", "50", *JSON),)),
+    "anova": (2, (("--by", "group", *JSON),)),
     "convert": (1, (("OUT.jsonl",), ("OUT.jsonl.gz",))),
     "check": (1, ((),)),
-    **added("FORMS"),
 }
+QUESTIONS = of_commands_here(QUESTIONS)
 # Commands that take transcripts and are not asked.
 NOT_ASKED = {
     "test": "its --baseline is compared with a run that it makes itself",
     "submit": "it hands in the bytes as they are; the form `published` reads such bytes again",
-    **added("NOT_IN_FORMS"),
+    "zoo": "no subject compares eight people; it reads what `roc` reads",
 }
+NOT_ASKED = of_commands_here(NOT_ASKED)
 # Commands that take files and nothing else, and say so.
 FILES_ONLY = {
     "status": "a run that is under way is on this machine",

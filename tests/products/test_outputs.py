@@ -32,7 +32,7 @@ from tests.products.outputs import (
     shown_numbers,
 )
 from tests.products.subjects import SUBJECTS, Runs
-from tests.rooms import added
+from tests.rooms import of_commands_here
 from tests.workshop import Workshop
 
 pytest.importorskip("pandas", reason="data frames are made by pandas")
@@ -99,10 +99,13 @@ QUESTIONS: dict[str, Declared] = {
     "power --difference 0.05 --discordance 0.2": Declared(),
     "power --rule-of-30 0.01": Declared(),
     "permute MATRIX --experiments 20 --ranks 3": Declared(),
+    "urn A --group stratum --trial group --permutations 50": Declared(),
+    "anova A B --by group": Declared(),
+    "zoo hdigits/wisard --subjects expect,truth": Declared(),
     "import TABLE --test toy --algorithm x -o out.jsonl --force": Declared(),
     "cache list": Declared(),
-    **{question: Declared(**kinds) for question, kinds in added("OUTPUTS").items()},
 }
+QUESTIONS = of_commands_here(QUESTIONS)
 # Commands with formats that are not asked.
 NOT_ASKED = {
     "publish": "its table is a list of what was written, held in tests/site",
@@ -260,9 +263,13 @@ def check(outputs: Outputs, declared: Declared, *, exactly: bool) -> None:
         assert not exactly or lacking == declared.not_tex
 
 
+# Functions that are not in `harness` itself.
+ELSEWHERE = {name: f"harness.lab.{name}.command:{name}" for name in ("anova", "urn", "zoo")}
+
+
 def function_of(command: str) -> Any:
     """What Python has by the name of a command; None if there is nothing."""
-    where = added("FUNCTIONS").get(command)
+    where = of_commands_here(ELSEWHERE).get(command)
     return getattr(harness, command, None) if where is None else resolve_name(where)
 
 

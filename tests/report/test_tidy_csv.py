@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.rooms import added
 from tests.workshop import Workshop
 
 WISARD, WITCH, WARLOCK = ("hdigits/wisard", "hdigits/witch", "hdigits/warlock")
@@ -63,7 +62,6 @@ OTHERS = {
     "list --interfaces": ("list", "--interfaces"),
     "show": ("show", WISARD, "--limit", "5"),
     "diff": ("diff", WISARD, WITCH),
-    **added("CSV"),
 }
 
 

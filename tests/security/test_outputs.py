@@ -20,7 +20,7 @@ from harness.cli.commands import commands_here, hate
 from harness.errors import OutputError
 from harness.files.outputs import replacing, write_output
 from harness.options import DeclaredOption, OptionSet, Writes, declared_options
-from tests.rooms import added
+from tests.rooms import of_commands_here
 from tests.workshop import Workshop
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 3.0\ndecision = true\n'
@@ -29,10 +29,9 @@ SCORER = "NAME = 'scorer'\ndef answer(case, params):\n    return float(case.inpu
 # Options of paths that write nothing, or have rules of their own: a key is never overwritten, a site is only added to.
 READS = {
     ("import", "--truth"), ("import", "--key"), ("test", "--known-failures"), ("cmc", "--labels"),
-    ("permute", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
+    ("permute", "--labels"), ("urn", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
     *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
-    *added("READS"),
 }  # fmt: skip
 OWN_RULES = {("publish", "--new-key"), ("publish", "--private"), ("fetch", "--interfaces"), ("sweep", "-o")}
 
@@ -58,20 +57,27 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fuse": ((*TWO,), TWO),
     "power": (("t0.jsonl", "t1.jsonl"), TWO),
     "permute": (("a.npy", "--experiments", "20"), ("a.npy", "a.labels.csv")),
+    "urn": (("wisard.jsonl", "--group", "truth", "--resample", "groups", "--groups", "2"), ("wisard.jsonl",)),
     "import": (("table.csv", "--test", "toy", "--algorithm", "mine"), ("table.csv",)),
-    **added("WRITING"),
+    "anova": (("t0.jsonl", "--by", "light"), ("t0.jsonl",)),
+    "zoo": (("wisard.jsonl", "--subjects", "expect,truth"), ("wisard.jsonl",)),
 }  # fmt: skip
+CALLS = of_commands_here(CALLS)
 # A transcript is written by these if a test is run first.
 RUNS_FIRST = {
-    "roc": ("toy",),
-    "det": ("toy",),
-    "pr": ("toy",),
-    "rate": ("toy",),
-    "froc": ("shapes",),
-    "cmc": ("faces",),
-    "confusion": ("toy",),
-    **added("RUNS_FIRST"),
+    "roc": "toy",
+    "det": "toy",
+    "pr": "toy",
+    "rate": "toy",
+    "froc": "shapes",
+    "cmc": "faces",
+    "confusion": "toy",
+    "urn": "toy",
+    "anova": "toy",
+    "zoo": "toy",
 }
+# What they cannot do without then.
+WANTS = {"urn": ("--group", "light"), "anova": ("--by", "light"), "zoo": ("--subjects", "light,light")}
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ def desk(shop: Workshop) -> Workshop:
 
 def words_of(one: Output) -> tuple[str, ...]:
     if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        return one.command, *RUNS_FIRST[one.command]
+        return one.command, RUNS_FIRST[one.command], *WANTS.get(one.command, ())
     return one.command, *CALLS[one.command][0]
 
 
@@ -173,11 +179,10 @@ def test_nothing_is_overwritten_without_force(one: Output, desk: Workshop) -> No
 def test_no_input_is_overwritten_even_with_force(one: Output, desk: Workshop) -> None:
     read = [*CALLS[one.command][1]]
     words = (one.command, *CALLS[one.command][0])
-    if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        test, *more = RUNS_FIRST[one.command]
-        if test != "toy":
-            pytest.skip("the test that is run first ships with the package")
-        words, read = (one.command, test, "t0.jsonl", *more), [*TEST, "t0.jsonl"]
+    if one.writes is Writes.TRANSCRIPT and RUNS_FIRST.get(one.command) == "toy":
+        words, read = (one.command, "toy", "t0.jsonl", *WANTS.get(one.command, ())), [*TEST, "t0.jsonl"]
+    elif one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
+        pytest.skip("the test that is run first ships with the package")
     # Names that the option takes, and that any option may be given.
     ending = Path(name_of(one)).suffix
     for name in read:
