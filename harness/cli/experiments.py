@@ -1,4 +1,4 @@
-"""`hate permute` and `hate urn`: experiments on recorded results."""
+"""`hate urn`: an experiment on recorded results."""
 
 from collections.abc import Sequence
 
@@ -9,37 +9,12 @@ from harness.cli.options import FormatOptions, command_options, transcripts_argu
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
 from harness.options import PlotOptions
-from harness.options.experiments import PermuteOptions, UrnOptions
+from harness.options.experiments import UrnOptions
 from harness.site.tests import is_test
-
-
-class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):
-    """Options of `hate permute`, and how to print."""
 
 
 class UrnCommandOptions(UrnOptions, TestRunOptions, PlotOptions, FormatOptions):
     """Options of `hate urn`, how to run a test first, and how to print."""
-
-
-@click.command("permute")
-@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
-@command_options(PermuteCommandOptions)
-def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> None:
-    """Permute gallery and probe images: the recognition rate of these people with other choices of image.
-
-    In every experiment each person has one image in the gallery and another as the probe. Two or more matrices
-    (algorithms) are compared on the same draws.
-
-    \b
-    hate permute faces
-    hate permute pca.npy lda.npy --labels images.csv --differ day
-    """
-    check_plot(options.plot)
-    from harness.api.experiments import permute
-
-    found = permute(matrices, options)
-    draw(found, options)
-    emit_result(found, output_format(options.style))
 
 
 @click.command("urn")
