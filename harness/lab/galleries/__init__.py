@@ -3,7 +3,7 @@
 After section 5 of Micheals and Boult, *Efficient Evaluation of Classification and Recognition Systems* (2001).
 """
 
-from harness.entries import CommandEntry
+from harness.plugins import CommandEntry
 
 GALLERIES = CommandEntry(
     name="galleries",

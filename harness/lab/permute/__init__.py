@@ -4,7 +4,7 @@ After section 7 of Beveridge and others, *Parametric and Nonparametric Methods f
 ID Algorithms* (2001).
 """
 
-from harness.entries import CommandEntry
+from harness.plugins import CommandEntry
 
 PERMUTE = CommandEntry(
     name="permute",
