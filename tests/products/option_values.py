@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.options import DeclaredOption, OptionSet, declared_options
 from tests.products.conftest import AllRuns
 from tests.products.subjects import ALGORITHMS, SUBJECTS, Runs
@@ -113,7 +113,7 @@ def options_of(command: str) -> tuple[DeclaredOption, ...]:
 
 def commands_with_options() -> list[str]:
     """The commands that declare their options."""
-    return [name for name in COMMANDS if options_of(name)]
+    return [name for name in commands_here() if options_of(name)]
 
 
 def words_of(command: str, option: DeclaredOption) -> list[Word]:

@@ -16,10 +16,11 @@ import pytest
 
 import harness
 from harness.bundled import bundled
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.errors import OutputError
 from harness.files.outputs import replacing, write_output
 from harness.options import DeclaredOption, OptionSet, Writes, declared_options
+from tests.rooms import of_commands_here
 from tests.workshop import Workshop
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 3.0\ndecision = true\n'
@@ -28,7 +29,8 @@ SCORER = "NAME = 'scorer'\ndef answer(case, params):\n    return float(case.inpu
 # Options of paths that write nothing, or have rules of their own: a key is never overwritten, a site is only added to.
 READS = {
     ("import", "--truth"), ("import", "--key"), ("test", "--known-failures"), ("cmc", "--labels"),
-    ("permute", "--labels"), ("urn", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
+    ("permute", "--labels"), ("galleries", "--labels"), ("methods", "--labels"), ("urn", "--labels"),
+    ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
     *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
 }  # fmt: skip
@@ -56,9 +58,12 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fuse": ((*TWO,), TWO),
     "power": (("t0.jsonl", "t1.jsonl"), TWO),
     "permute": (("a.npy", "--experiments", "20"), ("a.npy", "a.labels.csv")),
+    "galleries": (("a.npy", "--by", "image"), ("a.npy", "a.labels.csv")),
+    "methods": (("a.npy", "--stratum", "subject"), ("a.npy", "a.labels.csv")),
     "urn": (("wisard.jsonl", "--group", "truth", "--resample", "groups", "--groups", "2"), ("wisard.jsonl",)),
     "import": (("table.csv", "--test", "toy", "--algorithm", "mine"), ("table.csv",)),
 }  # fmt: skip
+CALLS = of_commands_here(CALLS)
 # A transcript is written by these if a test is run first.
 RUNS_FIRST = {
     "roc": "toy",
@@ -67,6 +72,7 @@ RUNS_FIRST = {
     "rate": "toy",
     "froc": "shapes",
     "cmc": "faces",
+    "methods": "faces",
     "confusion": "toy",
     "urn": "toy",
 }
@@ -85,7 +91,7 @@ class Output:
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
+    for name in commands_here():
         found = hate.get_command(click.Context(hate), name)
         assert found is not None
         yield name, found

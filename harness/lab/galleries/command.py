@@ -46,7 +46,7 @@ def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions)
 
     \b
     hate galleries faces --by image
-    hate galleries pca.npy lda.npy --labels images.csv --by day --mix --plot galleries.svg
+    hate galleries pca.npy lda.npy --by day --mix --plot galleries.svg
     """
     check_plot(options.plot)
     found = galleries(matrices, options)

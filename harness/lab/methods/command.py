@@ -49,8 +49,8 @@ def methods_command(transcripts: Sequence[str], options: MethodsCommandOptions) 
     T is a rank test, which is run first, its transcript, or a similarity matrix, as for `hate cmc`.
 
     \b
-    hate methods faces --interface matrix:eigenfaces_l1.npy --gallery image=1 --probe 'image>1' --stratum subject
-    hate methods faces.npy --gallery day=1 --probe 'day!=1' --stratum subject --plot methods.svg
+    hate methods faces --interface matrix:eigenfaces_l1.npy --stratum subject
+    hate methods pca.npy --gallery day=1 --stratum subject --plot methods.svg
     """
     check_plot(options.plot)
     found = methods(find_ranks(transcripts, options), options)
