@@ -53,7 +53,7 @@ _SAMPLED = tuple(name for name in CALLS if name != "fuse")
 _WITHOUT_STRATA = tuple(name for name, design in DESIGNS.items() if design.stratum == "none")
 
 # The first that applies is the reason. A refusal that is not here, and one that does not occur, fails a test.
-REFUSALS = (
+REFUSALS: tuple[Refusal, ...] = (
     Refusal("ranks are for rank tests", ("cmc", "methods"), tuple(name for name in SUBJECTS if name != "rank")),
     Refusal("a mask without scores", CURVES, ("classes",)),
     Refusal("needs objects that are found", ("froc",), tuple(name for name in SUBJECTS if name != "boxes")),
@@ -67,6 +67,7 @@ REFUSALS = (
     Refusal("methods are compared by how they treat strata", ("methods",), designs=_WITHOUT_STRATA),
     Refusal("no stratum and no PSU is known", ("roc", "pr"), ("label", "score", "rank"), ("cases",)),
 )
+REFUSALS = tuple(one for one in REFUSALS if CALLS.keys() & {*one.calls})
 
 
 def refusal(call: str, subject: str, design: str = "as the script says") -> str | None:
