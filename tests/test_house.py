@@ -67,7 +67,7 @@ ONLY_IN = {
         "transcript/importing/coco_segmentations.py",
     ),
     "pyarrow": ("files/tables.py", "transcript/parquet.py", "transcript/parquet_columns.py"),
-    "matplotlib": ("report/plots/",),
+    "matplotlib": ("report/plots/", "lab/"),
     "optuna": ("analysis/tune.py",),
     "cryptography": ("site/signing.py",),
     "starlette": ("server/",),

@@ -34,7 +34,6 @@ COMMANDS = {
     "report": ("report", "one page that needs nothing else: the data sheet of a run, the comparison of several"),
     "fuse": ("fuse", "combine the answers of several algorithms into one transcript"),
     "power": ("power", "how many units and cases a test needs; what a test could have shown"),
-    "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),
     "convert": ("convert", "store a transcript in another form: .jsonl, .jsonl.gz, .parquet"),
     "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),

@@ -1,11 +1,14 @@
 """The papers' experiments and second opinions: each in a folder with its statistics, analysis, words and command.
 
-The lab comes in as any other package does, through entry points; without this folder all else works as before.
+Nothing outside imports from here: what there is comes in through the entry points below, as from another package.
 """
 
 ENTRY_POINTS = {
     "hate.commands": {
         "anova": "harness.lab.anova:ANOVA",
+        "galleries": "harness.lab.galleries:GALLERIES",
+        "methods": "harness.lab.methods:METHODS",
+        "permute": "harness.lab.permute:PERMUTE",
         "urn": "harness.lab.urn:URN",
         "zoo": "harness.lab.zoo:ZOO",
     },

@@ -58,8 +58,6 @@ pr shapes/blobs shapes/relief
 froc shapes/blobs shapes/relief
 cmc l1.jsonl mahalanobis.jsonl --ranks 10
 cmc faces --interface matrix:eigenfaces_l1.npy --gallery image=1 --probe image>1 --ranks 10
-cmc a.npy --gallery day=1 --probe day!=1 --stratum subject --methods
-cmc a.npy --galleries day --mix
 confusion hdigits/wisard hdigits/witch
 confusion smooth.jsonl
 show hdigits/wisard --outcome FP --sort -score --limit 5
@@ -115,6 +113,8 @@ power --width 0.02 --rates 0.9
 power --rule-of-30 0.001
 power --from hdigits/wisard hdigits/witch --difference 0.02
 power hdigits/wisard hdigits/witch
+galleries a.npy --by day --mix
+methods a.npy --gallery day=1 --probe day!=1 --stratum subject
 permute a.npy b.npy --labels a.labels.csv --differ day --experiments 200
 urn hdigits/wisard --group truth --trial image --elements 71
 zoo hdigits/wisard --subjects expect,truth

@@ -37,6 +37,7 @@ QUESTIONS: dict[str, tuple[int, tuple[tuple[str, ...], ...]]] = {
     "pr": (2, (("--points", "5", *JSON),)),
     "froc": (2, (("--points", "5", *JSON),)),
     "cmc": (2, (JSON,)),
+    "methods": (2, (JSON,)),
     "confusion": (2, (JSON,)),
     "show": (1, (JSON, ("--sort", "-seconds", "--where", "group=g1", *JSON))),
     "diff": (2, (JSON, ("--answers", *JSON))),

@@ -29,7 +29,8 @@ SCORER = "NAME = 'scorer'\ndef answer(case, params):\n    return float(case.inpu
 # Options of paths that write nothing, or have rules of their own: a key is never overwritten, a site is only added to.
 READS = {
     ("import", "--truth"), ("import", "--key"), ("test", "--known-failures"), ("cmc", "--labels"),
-    ("permute", "--labels"), ("urn", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
+    ("permute", "--labels"), ("galleries", "--labels"), ("methods", "--labels"), ("urn", "--labels"),
+    ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
     *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
 }  # fmt: skip
@@ -57,6 +58,8 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fuse": ((*TWO,), TWO),
     "power": (("t0.jsonl", "t1.jsonl"), TWO),
     "permute": (("a.npy", "--experiments", "20"), ("a.npy", "a.labels.csv")),
+    "galleries": (("a.npy", "--by", "image"), ("a.npy", "a.labels.csv")),
+    "methods": (("a.npy", "--stratum", "subject"), ("a.npy", "a.labels.csv")),
     "urn": (("wisard.jsonl", "--group", "truth", "--resample", "groups", "--groups", "2"), ("wisard.jsonl",)),
     "import": (("table.csv", "--test", "toy", "--algorithm", "mine"), ("table.csv",)),
     "anova": (("t0.jsonl", "--by", "light"), ("t0.jsonl",)),
@@ -71,6 +74,7 @@ RUNS_FIRST = {
     "rate": "toy",
     "froc": "shapes",
     "cmc": "faces",
+    "methods": "faces",
     "confusion": "toy",
     "urn": "toy",
     "anova": "toy",

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from harness.analysis.cmc import ProbeRanks
-from harness.analysis.replication_methods import MethodComparison, compare_methods
 from harness.analysis.sampling import Sampling
+from harness.lab.methods.analysis import MethodComparison, compare_methods
 from harness.stats.designs import design_variances
 from harness.stats.identification import cmc
 from harness.stats.replication.sample import make_sample
 from tests.identification.virtual import people_matrix, write_matrix
+from tests.security.test_one_line_errors import DEGENERATE, write_degenerate
 from tests.workshop import Workshop
 
 
@@ -65,7 +66,7 @@ def test_235_of_256_at_rank_3() -> None:
 
 def test_the_command(shop: Workshop) -> None:
     write_matrix(people_matrix(20, 4), shop.folder)
-    words = ("cmc", "alg.npy", "--gallery", "image=0", "--probe", "image!=0", "--stratum", "subject", "--methods")
+    words = ("methods", "alg.npy", "--gallery", "image=0", "--probe", "image!=0", "--stratum", "subject")
     one = shop.call(*words, "--format", "json").json["methods"][0]
     assert (one["strata"], one["units"], one["units_per_stratum"]) == (20, 60, 3)
     assert set(one["se"]) == {"brr", "jackknife", "bootstrap", "jackknife_no_strata", "bootstrap_no_strata"}
@@ -75,3 +76,46 @@ def test_the_command(shop: Workshop) -> None:
     assert "without unit 3" in done.out
     assert (shop.folder / "m.png").stat().st_size > 1000
     assert len(shop.call(*words, "--format", "csv", "--ranks", "7").out.splitlines()) == 8
+
+
+def test_a_test_its_transcript_and_its_matrix_have_the_same_errors(shop: Workshop) -> None:
+    """As for `hate cmc`, a test is run first."""
+    chosen = ("--gallery", "image=1", "--probe", "image!=1")
+    words = ("--stratum", "subject", "--ranks", "3", "--format", "json")
+    run = ("--interface", "matrix:eigenfaces_l1.npy", "-o", "l1.jsonl")
+    ran = shop.call("methods", "faces", *run, *chosen, *words)
+    assert ran.status == 0, ran.err
+    assert shop.call("methods", "l1.jsonl", *words).json == ran.json
+    [found] = ran.json["methods"]
+    [of_matrix] = shop.call("methods", "faces/eigenfaces_l1.npy", *chosen, *words).json["methods"]
+    assert (found["strata"], found["units"]) == (of_matrix["strata"], of_matrix["units"])
+    assert found["rates"] == of_matrix["rates"]
+    for name in ("brr", "jackknife", "jackknife_no_strata"):
+        assert found["se"][name] == pytest.approx(of_matrix["se"][name], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "alg: methods are compared by how they treat strata; name them with --stratum"),
+        (["--stratum", "person"], "no column 'person'"),
+        (["--stratum", "subject", "-j", "2"], "is for a test that is run; alg.npy is a similarity matrix"),
+    ],
+)
+def test_mistakes_are_a_line(shop: Workshop, words: list[str], message: str) -> None:
+    write_matrix(people_matrix(8, 3), shop.folder)
+    done = shop.call("methods", "alg.npy", *words)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_ranks_without_variance_have_errors_or_a_reason(name: str, shop: Workshop) -> None:
+    write_degenerate(shop, name)
+    done = shop.call("methods", "m.csv", "--stratum", "subject", "--format", "json")
+    if done.status == 2:
+        assert (done.err.count("\n"), done.err.startswith("hate: m: ")) == (1, True), done.err
+        return
+    assert done.status == 0, done.err
+    for one in done.json["methods"]:
+        assert all(se is None or se >= 0 for errors in one["se"].values() for se in errors)

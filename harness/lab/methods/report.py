@@ -1,13 +1,48 @@
-"""Methods of replication side by side, for people and for programs."""
+"""Methods of replication side by side, for people and for programs: JSON, tables, sentences and the picture."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from harness.analysis.replication_methods import NO_STRATA, MethodComparison
+from harness.api.result import PictureResult
+from harness.lab.methods.analysis import NO_STRATA, MethodComparison
+from harness.options import PictureOptions
 from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.plots.canvas import Picture
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import line
 from harness.stats.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Ranks that a person is shown; the other formats have all.
 METHOD_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+PANEL = 2.3
+
+
+@dataclass(frozen=True, repr=False)
+class MethodsResult(PictureResult):
+    """Standard errors of recognition rates by several methods."""
+
+    found: Sequence[MethodComparison]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """Every method, rank by rank."""
+        return {"methods": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """The methods side by side."""
+        return method_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each method and rank."""
+        return tidy_method_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The errors."""
+        return plot_methods(self.found, look)
 
 
 def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
@@ -71,3 +106,26 @@ def _method_lines(comparison: MethodComparison) -> list[str]:
         "A rate is linear, so with the strata BRR and the jackknife give the same number, and the bootstrap nearly "
         "the same. What differs is 'no strata': it counts the differences between the strata as error.",
     ]
+
+
+def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
+    """A panel of methods for each curve, and one with fewer units if strata have three or more."""
+    panels = sum(1 + bool(one.se_with_a_unit_less) for one in comparisons)
+    with Picture(look, height=PANEL * panels, panels=panels) as page:
+        sheets = iter(page.sheets)
+        for one in comparisons:
+            _error_lines(page, next(sheets), one, {method_label(name): se.tolist() for name, se in one.se.items()})
+            if one.se_with_a_unit_less:
+                named = {f"{one.units_per_stratum} units": one.se["brr"].tolist()}
+                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.se_with_a_unit_less)}
+                _error_lines(page, next(sheets), one, named)
+    return page
+
+
+def _error_lines(page: Picture, sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
+    for number, (name, se) in enumerate(named.items()):
+        sheet.plot(comparison.ranks, se, label=page.name(name), **line(number))
+    logarithmic(sheet, "x", dense=True)
+    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=page.name("rank"), ylabel=page.name("standard error"))
+    sheet.set_ylim(bottom=0)
+    page.legend(sheet, title=page.name(comparison.name))

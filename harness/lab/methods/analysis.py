@@ -1,7 +1,7 @@
 """Standard errors of one curve by several methods of replication, and with fewer units per stratum."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +42,10 @@ def compare_methods(ranked: ProbeRanks, *, limit: int | None = None, seed: int =
     """All methods on the same probes. The test or --stratum must name a stratum."""
     sample, last = ranked.sampling.sample, limit or ranked.gallery
     if not sample.stratified:
-        raise DataError(f"{ranked.name}: --methods compares how methods treat strata; name them with --stratum")
+        raise DataError(f"{ranked.name}: methods are compared by how they treat strata; name them with --stratum")
     plain = make_sample(sample.cases, units=sample.unit_of_case if sample.clustered else None)
-    curves = {method.value: _curve(ranked.rank, sample, method, last, seed) for method in WITH_STRATA}
-    curves |= {method.value + NO_STRATA: _curve(ranked.rank, plain, method, last, seed) for method in WITHOUT_STRATA}
+    curves = {method.value: _curve(ranked, sample, method, last, seed) for method in WITH_STRATA}
+    curves |= {method.value + NO_STRATA: _curve(ranked, plain, method, last, seed) for method in WITHOUT_STRATA}
     rates, sizes = curves[Method.BRR.value].bands.rate, set(sample.stratum_sizes.tolist())
     per_stratum = sizes.pop() if len(sizes) == 1 else None
     return MethodComparison(
@@ -57,24 +57,28 @@ def compare_methods(ranked: ProbeRanks, *, limit: int | None = None, seed: int =
         rates=rates,
         se={name: curve.bands.se for name, curve in curves.items()},
         replicates={name: curve.bands.replicates for name, curve in curves.items()},
-        se_with_a_unit_less=_fewer(ranked.rank, sample, per_stratum, last, seed),
+        se_with_a_unit_less=_fewer(ranked, per_stratum, last, seed),
     )
 
 
-def _curve(rank: FloatArray, sample: Sample, method: Method, limit: int, seed: int) -> Cmc:
+def _curve(ranked: ProbeRanks, sample: Sample, method: Method, limit: int, seed: int) -> Cmc:
     try:
-        return replicated_cmc(rank, sample, limit=limit, replication=Replication(method=method, seed=seed))
+        return replicated_cmc(ranked.rank, sample, limit=limit, replication=Replication(method=method, seed=seed))
     except ValueError as error:
-        raise DataError(f"--methods: {method.value}: {error}") from None
+        raise DataError(f"{ranked.name}: {method.value}: {error}") from None
 
 
-def _fewer(rank: FloatArray, sample: Sample, size: int | None, limit: int, seed: int) -> list[FloatArray]:
+def _fewer(ranked: ProbeRanks, size: int | None, limit: int, seed: int) -> list[FloatArray]:
     """Standard errors by BRR without the n-th unit of every stratum, for each n; none for strata of two or fewer."""
     if size is None or size < 3:
         return []
+    sample = ranked.sampling.sample
     number = np.arange(sample.units) % size
     parts = [number[sample.unit_of_case] != left_out for left_out in range(size)]
-    return [_curve(rank[at], _part(sample, at), Method.BRR, limit, seed).bands.se for at in parts]
+    return [
+        _curve(replace(ranked, rank=ranked.rank[at]), _part(sample, at), Method.BRR, limit, seed).bands.se
+        for at in parts
+    ]
 
 
 def _part(sample: Sample, at: npt.NDArray[np.bool_]) -> Sample:

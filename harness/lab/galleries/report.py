@@ -1,16 +1,50 @@
-"""Whether the choice of the gallery matters, for people and for programs."""
+"""Whether the choice of the gallery matters, for people and for programs: JSON, tables, sentences and the picture."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from harness.analysis.curve import Curve
-from harness.analysis.galleries import GalleryComparison, GalleryTest
+from harness.analysis.curve import Curve, curves_json
+from harness.api.curves import CMC
+from harness.api.result import PictureResult
+from harness.lab.galleries.analysis import GalleryComparison, GalleryTest
+from harness.options import PictureOptions
 from harness.report.blocks import Audience, Block, Column, Heading, Paragraphs, Table, table_of, tidy_table_of
+from harness.report.curve_chart import curve_chart
 from harness.report.curves import rank_band_lines, rank_table
 from harness.report.numbers import p_cell
+from harness.report.plots.canvas import Picture
+from harness.report.plots.chart import plot_chart
 
 # A test at 5 %, as everywhere.
 ALPHA = 0.05
 MOST_NAMES = 3
+
+
+@dataclass(frozen=True, repr=False)
+class GalleriesResult(PictureResult):
+    """The experiment with each set of images as the gallery, and a test of whether they differ."""
+
+    found: Sequence[GalleryComparison]
+    # The curve of every gallery.
+    curves: Sequence[Curve]
+    confidence: float
+
+    def payload(self) -> Any:
+        """The curves and the tests."""
+        return curves_json(self.curves, self.confidence) | {"galleries": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """Curves and tests."""
+        return gallery_blocks(self.found, self.curves, self.confidence)
+
+    def table(self) -> Table:
+        """The tests."""
+        return tidy_effect_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curves."""
+        return plot_chart(curve_chart(CMC, self.curves, self.confidence), look, height=CMC.height)
 
 
 def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.identification.virtual import people_matrix, write_matrix
+from tests.report.test_tidy_csv import limits, rows
 from tests.workshop import Workshop
 
 
@@ -131,3 +132,10 @@ def test_help_and_list_of_commands_need_no_numpy(shop: Workshop, tmp_path: Path)
     done = shop.hate("permute", "--help")
     assert done.status == 0
     assert "--differ" in done.out
+
+
+def test_csv_is_one_table_with_the_differences_last(faces: Workshop) -> None:
+    done = faces.call("permute", "a.npy", "b.npy", "--experiments", "200", "--format", "csv")
+    found = rows(done.out)
+    limits(found)
+    assert [row["less"] for row in found if row["rank"] == "1"] == ["", "", "b"]

@@ -8,11 +8,17 @@ import numpy as np
 
 from harness.analysis.run_names import run_names
 from harness.errors import DataError, UsageError
+from harness.lab.permute.options import PermuteOptions
+from harness.lab.permute.statistics import (
+    ImagePairs,
+    PermutationCounts,
+    percentile_interval,
+    permute,
+    share_not_better,
+)
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import Matrix, align_matrices, scores_of
-from harness.options.experiments import PermuteOptions
 from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.galleries import ImagePairs, PermutationCounts, percentile_interval, permute, share_not_better
 from harness.stats.rates import Interval
 
 

@@ -7,12 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from harness.analysis.permute import exchangeable, permuted_rates
 from harness.errors import DataError, UsageError
+from harness.lab.permute.analysis import exchangeable, permuted_rates
+from harness.lab.permute.options import PermuteOptions
+from harness.lab.permute.report import plot_permutation
+from harness.lab.permute.statistics import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import Matrix
-from harness.options.experiments import PermuteOptions
-from harness.stats.galleries import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
 from tests.identification.matrix_files import slow_rank
 from tests.identification.virtual import people_matrix
 
@@ -188,3 +189,15 @@ def test_nothing_to_draw_is_refused() -> None:
             larger_is_better=[True],
             rng=np.random.default_rng(0),
         )
+
+
+def test_bars_of_all_panels_are_equally_wide() -> None:
+    """Neighbouring points of every histogram are as many people apart."""
+    options = PermuteOptions(experiments=400)
+    matrices = [people_matrix(20, 4, noise=noise, seed=4, name=name) for noise, name in ((0.6, "a"), (2.0, "b"))]
+    result, other = (permuted_rates(matrices, replace(options, sampling=one)) for one in ("balanced", "unbalanced"))
+    page = plot_permutation(result, None, other)
+    histograms = [line for sheet in (page.sheets[0], *page.sheets[2:]) for line in sheet.lines[:2]]
+    positions = [np.asarray(line.get_xdata(), dtype=np.float64) for line in histograms]
+    widths = {round(float(step), 9) for x in positions if x.size > 2 for step in np.diff(x)}
+    assert len(widths) == 1

@@ -5,12 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from harness.analysis.galleries import sets_of
 from harness.errors import DataError, UsageError
+from harness.lab.galleries.analysis import sets_of
+from harness.lab.galleries.statistics import GalleryEffect, gallery_effect, mixed
 from harness.matrices.matrix import Matrix
-from harness.stats.galleries import GalleryEffect, gallery_effect, mixed
 from tests.identification.matrix_files import slow_rank
 from tests.identification.virtual import people_matrix, write_matrix
+from tests.report.test_tidy_csv import rows
 from tests.workshop import Workshop
 
 
@@ -89,7 +90,7 @@ def test_people_who_lack_an_image_are_left_out() -> None:
 
 def test_the_command(shop: Workshop) -> None:
     write_matrix(people_matrix(30, 3, noise=0.5, harder=1.5), shop.folder)
-    words = ("cmc", "alg.npy", "--galleries", "image", "--permutations", "99")
+    words = ("galleries", "alg.npy", "--by", "image", "--permutations", "99")
     found = shop.call(*words, "--format", "json").json
     assert [curve["name"] for curve in found["curves"]] == [f"alg, image={number}" for number in range(3)]
     assert found["curves"][0]["probes"] == 60
@@ -101,7 +102,10 @@ def test_the_command(shop: Workshop) -> None:
     assert "the galleries by image differ" in done.out
     assert "mixed" in done.out
     assert (shop.folder / "g.png").stat().st_size > 1000
-    assert shop.call(*words, "--format", "csv").out.startswith("name,galleries,number")
+    table = shop.call(*words, "--format", "csv").out
+    assert table.startswith("name,galleries,number")
+    [row] = rows(table)
+    assert float(row["worst_rate"]) <= float(row["best_rate"])
     assert (
         shop.call(*words, "--seed", "3", "--format", "json").out
         == shop.call(*words, "--seed", "3", "--format", "json").out
@@ -111,15 +115,13 @@ def test_the_command(shop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--mix"], "--mix does nothing without --galleries"),
-        (["--galleries", "imag"], "no column 'imag'"),
-        (["--galleries", "image", "--methods"], "one at a time"),
-        (["--methods"], "--stratum"),
-        (["--methods", "--stratum", "subject", "--gnuplot", "x.gp"], "--gnuplot"),
+        (["--mix"], "--by"),
+        (["--by", "imag"], "no column 'imag'"),
+        (["--by", "image", "--gallery", "image=1"], "--by image: 1 galleries"),
     ],
 )
 def test_mistakes_are_a_line(shop: Workshop, words: list[str], message: str) -> None:
     write_matrix(people_matrix(8, 3), shop.folder)
-    done = shop.call("cmc", "alg.npy", *words)
+    done = shop.call("galleries", "alg.npy", *words)
     assert done.status == 2
     assert message in done.err

@@ -9,11 +9,11 @@ import numpy as np
 from harness.analysis.cmc import match_curve, ranks_of_matrix
 from harness.analysis.curve import Curve
 from harness.errors import DataError, UsageError
+from harness.lab.galleries.options import GalleriesOptions
+from harness.lab.galleries.statistics import gallery_effect, mixed
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Matrix, scores_of
-from harness.options.curves import CmcOptions
 from harness.stats.arrays import FloatArray, IntArray
-from harness.stats.galleries import gallery_effect, mixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def sets_of(matrix: Matrix, column: str) -> GallerySets:
     people = [one for one in everybody if all((one, name) in rows and (one, name) in columns for name in names)]
     if len(names) < 2 or len(people) < 2:
         counts = f"{len(names)} galleries, {len(people)} people with an image in each"
-        raise UsageError(f"--galleries {column}: {counts}; two or more of each are needed")
+        raise UsageError(f"--by {column}: {counts}; two or more of each are needed")
     left_out = sorted(set(everybody) - set(people))
     tables = [np.array([[side[one, name] for name in names] for one in people], np.intp) for side in (rows, columns)]
     return GallerySets(column, names, people, left_out, tables[0], tables[1])
@@ -108,12 +108,12 @@ class GalleryComparison:
     tests: Sequence[GalleryTest]
 
 
-def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> tuple[GalleryComparison, list[Curve]]:
+def compare_galleries(matrix: Matrix, options: GalleriesOptions) -> tuple[GalleryComparison, list[Curve]]:
     """Use all images with one label as the gallery, the others as probes; people are strata without a design.
 
     The tests, and a curve for each gallery.
     """
-    partitions = [sets_of(matrix, column)]
+    partitions = [sets_of(matrix, options.by)]
     if options.mix:
         partitions.append(partitions[0].mix())
     tests = [
@@ -125,7 +125,7 @@ def compare_galleries(matrix: Matrix, column: str, options: CmcOptions) -> tuple
     experiments = [last.experiment(matrix, number) for number in range(len(last.names))]
     curves = [match_curve(ranks_of_matrix(one, design), options) for one in experiments]
     people, left_out = len(partitions[0].people), partitions[0].left_out
-    found = GalleryComparison(matrix.name, column, people, left_out, options.permutations, options.seed, tests)
+    found = GalleryComparison(matrix.name, options.by, people, left_out, options.permutations, options.seed, tests)
     return found, curves
 
 
