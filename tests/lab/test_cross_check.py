@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.stats.posterior import discordant_posterior
+from harness.lab.opinions.posterior import discordant_posterior
 from tests.comparing.transcripts import transcript
 from tests.workshop import Workshop
 

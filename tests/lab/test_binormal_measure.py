@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.stats.curves.binormal import binormal_of_scores
+from harness.lab.binormal.statistics import binormal_of_scores
 from harness.stats.curves.scores import make_scored_cases
 from tests.comparing.score_runs import World
 from tests.workshop import Workshop
