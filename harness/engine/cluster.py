@@ -535,8 +535,8 @@ class ClusterEngine(Engine):
             raise UsageError("--cluster and -j exclude one another: the cluster has its own number of workers")
         if is_in_memory(interface):
             raise UsageError(
-                f"cluster='{options.cluster}': {interface.name} is an object of this program, which no worker has; "
-                f"{INTO_A_FILE}"
+                f"cluster='{options.changed()['cluster']}': {interface.name} is an object of this program, which no "
+                f"worker has; {INTO_A_FILE}"
             )
 
     @contextlib.contextmanager
@@ -545,7 +545,7 @@ class ClusterEngine(Engine):
         interface = plan.interface.isolated()
         with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, self.kept():
             setup = make_setup(plan, interface, Path(work))
-            cluster = _shared.connect(plan.options.cluster or "")
+            cluster = _shared.connect(plan.options.changed()["cluster"])
             # A name that no other run on the cluster has.
             key = secrets.token_hex(8)
             job = make_job(plan, interface, setup, key=key, same_machine=cluster.same_machine)
