@@ -19,7 +19,7 @@ from harness.report.curve_chart import corner_chart, corner_of, curve_chart
 from harness.report.curve_data import CurveData, curve_data, curve_table, plain_data
 from harness.report.curve_view import CurveView
 from harness.report.curves import curve_blocks
-from harness.report.formats import Format
+from harness.report.formats import Format, render_document
 from harness.report.gnuplot import chart_script
 from harness.report.plots.canvas import Picture, check_picture
 from harness.report.plots.chart import plot_chart
@@ -65,8 +65,10 @@ class CurveResult(PictureResult):
         return curve_table(self.data())
 
     def plain(self) -> str:
-        """A block of points for each curve, for gnuplot."""
-        return plain_data(self.data())
+        """A block of points for each curve, for gnuplot; what was added is a comment above them."""
+        added = self._added_blocks()
+        lines = render_document(added, Format.PLAIN).splitlines() if added else []
+        return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 
     def drawn(self, look: CurvePictureOptions) -> Picture:
         """The curves; `axes` is as for the command."""

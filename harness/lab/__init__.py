@@ -11,6 +11,6 @@ ENTRY_POINTS = {
         "binormal": "harness.lab.binormal:BINORMAL",
     },
     "hate.measures": {
-        "auc_binormal": "harness.lab.binormal:AUC_BINORMAL",
+        "auc_binormal": "harness.lab.binormal.measure:AUC_BINORMAL",
     },
 }

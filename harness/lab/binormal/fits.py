@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from harness.analysis.curve import Curve
 from harness.api.curve_result import CurveResult
-from harness.api.extension import Addition, Extension
+from harness.api.extension import Extension
+from harness.api.result import Addition
 from harness.lab.binormal.statistics import binormal_of_scores
 from harness.options.curves import CurveOptions
 from harness.report.blocks import Block, Column, Heading, Paragraphs, table_of
@@ -23,13 +24,16 @@ class FittedCurve:
     reason: str | None = None
 
 
-class BinormalFits(Extension[CurveResult]):
+class BinormalExtension(Extension[CurveOptions, CurveResult]):
     """`--binormal`."""
 
     def add(self, result: CurveResult, options: CurveOptions) -> Addition:
         """The fit of each curve."""
         fits = [_fitted(curve) for curve in result.curves]
         return Addition(fits, _blocks(fits))
+
+
+BINORMAL = BinormalExtension()
 
 
 def _fitted(curve: Curve) -> FittedCurve:

@@ -5,9 +5,9 @@ practical difference is. `--folds` compares over the folds of a cross-validation
 Nadeau and Bengio (2003), as a posterior by Benavoli and others (2017).
 """
 
-from harness.entries import OptionsEntry
 from harness.options.comparing import CompareOptions
 from harness.options.declaration import OptionSet, Range, option
+from harness.options.entries import OptionsEntry
 
 
 class RopeOptions(OptionSet):
@@ -48,11 +48,11 @@ CROSS_CHECK = OptionsEntry(
     name="cross_check",
     extends=CompareOptions,
     options=CrossCheckOptions,
-    where="harness.lab.opinions.cross_check:CrossCheck",
+    where="harness.lab.opinions.cross_check:CROSS_CHECK",
 )
 FOLDS = OptionsEntry(
     name="folds",
     extends=CompareOptions,
     options=FoldsOptions,
-    where="harness.lab.opinions.folds:Folds",
+    where="harness.lab.opinions.folds:FOLDS",
 )

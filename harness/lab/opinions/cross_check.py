@@ -12,7 +12,7 @@ import numpy as np
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.api.comparisons import CompareResult
-from harness.api.extension import Addition
+from harness.api.result import Addition
 from harness.lab.opinions import CrossCheckOptions
 from harness.lab.opinions.mixed import MixedLogit, MixedRows, fit_mixed
 from harness.lab.opinions.posterior import PracticalDifference, discordant_posterior
@@ -46,7 +46,7 @@ class SecondOpinion:
     agree: bool | None
 
 
-class CrossCheck(SuccessExtension):
+class CrossCheckExtension(SuccessExtension):
     """`compare --cross-check`."""
 
     flag = "--cross-check"
@@ -56,6 +56,9 @@ class CrossCheck(SuccessExtension):
         rope = CrossCheckOptions.taken_from(options).rope
         opinions = [_opinion(result.found, pair, rope) for pair in result.pairs]
         return Addition(opinions, _blocks(result.found, opinions), self.remarks(result, options))
+
+
+CROSS_CHECK = CrossCheckExtension()
 
 
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:

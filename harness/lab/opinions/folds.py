@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.analysis.comparison import Comparison
 from harness.api.comparisons import CompareResult
-from harness.api.extension import Addition
+from harness.api.result import Addition
 from harness.errors import UsageError
 from harness.lab.opinions import FoldsOptions
 from harness.lab.opinions.posterior import PracticalDifference, fold_posterior
@@ -65,7 +65,7 @@ class FoldOpinion:
         }
 
 
-class Folds(SuccessExtension):
+class FoldsExtension(SuccessExtension):
     """`compare --folds COLUMN`."""
 
     flag = "--folds"
@@ -75,6 +75,9 @@ class Folds(SuccessExtension):
         own = FoldsOptions.taken_from(options)
         opinions = _opinions(result.found, own.folds or "", own.rope)
         return Addition([one.record() for one in opinions], _blocks(opinions), self.remarks(result, options))
+
+
+FOLDS = FoldsExtension()
 
 
 def _opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpinion]:

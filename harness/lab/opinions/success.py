@@ -12,7 +12,7 @@ from harness.report.blocks import Column
 RATE = "rate"
 
 
-class SuccessExtension(Extension[CompareResult]):
+class SuccessExtension(Extension[CompareOptions, CompareResult]):
     """An extension of `compare` that is about success, and so about the rate."""
 
     flag: ClassVar[str]
