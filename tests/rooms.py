@@ -1,11 +1,23 @@
 """Which of the rooms that can be taken away are there; `test_rooms` runs the other tests without each of them."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
+import click
 import pytest
 
+from harness.cli.commands import hate
 from harness.plugins import ROOMS
 
 MISSING = [room for room in ROOMS if (spec := find_spec(f"harness.{room}")) is None or spec.origin is None]
 # For what is about the whole package, such as its documentation.
 needs_all_rooms = pytest.mark.skipif(bool(MISSING), reason=f"about the whole package, without {', '.join(MISSING)}")
+
+
+def is_here(words: Sequence[str]) -> bool:
+    """Whether a command line has a command and options that are there; with all rooms, every one must be."""
+    if not MISSING:
+        return True
+    found = hate.get_command(click.Context(hate), words[0])
+    flags = set() if found is None else {flag for parameter in found.params for flag in parameter.opts}
+    return found is not None and {word for word in words if word.startswith("--")} <= flags

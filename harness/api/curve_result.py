@@ -117,7 +117,7 @@ class CurveResult(PictureResult):
 
 def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves over a threshold."""
-    options = prepared(options)
+    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
     curves = make_curves(runs, options, precise=view.precise)
@@ -128,12 +128,12 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
                 "there is no false positive rate; use hate pr or hate froc"
             )
     result = CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
-    return extended(result, options)
+    return extended(result, given)
 
 
 def object_curves(view: CurveView, transcripts: Transcripts, options: FrocOptions) -> CurveResult:
     """Curves over the false positives per image."""
-    options = prepared(options)
+    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options)
     result = CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)
-    return extended(result, options)
+    return extended(result, given)

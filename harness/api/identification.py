@@ -90,13 +90,13 @@ def rank_curves(
         compared = [compare_galleries(matrix, options.galleries, options) for matrix in matrices]
         curves = [curve for _, own in compared for curve in own]
         return GalleriesResult(view, [one for one, _ in compared], curves, options.confidence)
-    options = prepared(options)
+    asked, options = options, prepared(options)
     ranked, notes = _rank(listed(given), options)
     if options.methods:
         found = [compare_methods(one, limit=options.ranks, seed=options.seed) for one in ranked]
         return MethodsResult(found, notes)
     result = CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
-    return extended(result, options)
+    return extended(result, asked)
 
 
 def _rank(given: Sequence[Given], options: CmcOptions) -> tuple[list[ProbeRanks], Sequence[str]]:

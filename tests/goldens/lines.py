@@ -5,7 +5,7 @@ A golden is what a command printed once, not what is true: it holds that a rebui
 
 import shlex
 
-from tests.room_options import is_here
+from tests.rooms import is_here
 
 # Runs that other lines read. Masks without their versions, to be quick.
 SETUP = """
