@@ -18,6 +18,8 @@ def is_here(words: Sequence[str]) -> bool:
     """Whether a command line has a command and options that are there; with all rooms, every one must be."""
     if not MISSING:
         return True
-    found = hate.get_command(click.Context(hate), words[0])
+    found: click.Command | None = hate
+    for word in words:
+        found = found.get_command(click.Context(found), word) if isinstance(found, click.Group) else found
     flags = set() if found is None else {flag for parameter in found.params for flag in parameter.opts}
     return found is not None and {word for word in words if word.startswith("--")} <= flags
