@@ -1,12 +1,13 @@
 """Which of the rooms that can be taken away are there; `test_rooms` runs the other tests without each of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TypeVar
 
+import click
 import pytest
 
-from harness.cli.commands import commands_here
+from harness.cli.commands import hate
 from harness.plugins import ROOMS
 
 T = TypeVar("T")
@@ -16,7 +17,17 @@ MISSING = [room for room in ROOMS if (spec := find_spec(f"harness.{room}")) is N
 needs_all_rooms = pytest.mark.skipif(bool(MISSING), reason=f"about the whole package, without {', '.join(MISSING)}")
 
 
+def is_here(words: Sequence[str]) -> bool:
+    """Whether a command line has a command and options that are there; with all rooms, every one must be."""
+    if not MISSING:
+        return True
+    found: click.Command | None = hate
+    for word in words:
+        found = found.get_command(click.Context(found), word) if isinstance(found, click.Group) else found
+    flags = set() if found is None else {flag for parameter in found.params for flag in parameter.opts}
+    return found is not None and {word for word in words if word.startswith("--")} <= flags
+
+
 def of_commands_here(table: Mapping[str, T]) -> dict[str, T]:
-    """The entries whose key is a command that is there, or a line that begins with one."""
-    here = commands_here()
-    return {line: entry for line, entry in table.items() if line.split()[0] in here}
+    """The entries whose key is a command that is there, or a command line of one."""
+    return {line: entry for line, entry in table.items() if is_here(line.split())}

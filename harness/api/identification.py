@@ -17,10 +17,10 @@ from harness.site.locate import Source
 
 def rank_curves(view: CurveView, given: Given | Sequence[Given], options: CmcOptions) -> CurveResult:
     """Curves over the rank."""
-    options = prepared(options)
+    asked, options = options, prepared(options)
     ranked, notes = ranks_of(given, options)
     result = CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
-    return extended(result, options)
+    return extended(result, asked)
 
 
 def ranks_of(given: Given | Sequence[Given], options: RankOptions) -> tuple[list[ProbeRanks], Sequence[str]]:

@@ -12,4 +12,12 @@ ENTRY_POINTS = {
         "urn": "harness.lab.urn:URN",
         "zoo": "harness.lab.zoo:ZOO",
     },
+    "hate.options": {
+        "cross_check": "harness.lab.opinions:CROSS_CHECK",
+        "folds": "harness.lab.opinions:FOLDS",
+        "binormal": "harness.lab.binormal:BINORMAL",
+    },
+    "hate.measures": {
+        "auc_binormal": "harness.lab.binormal.measure:AUC_BINORMAL",
+    },
 }

@@ -52,6 +52,7 @@ roc hdigits/wisard hdigits/witch
 roc hdigits/wisard --bands wilson --at fpr=0.01 --at fnr=0.1
 roc hdigits/wisard --stratum none --psu image --bands simultaneous
 roc repeated.jsonl
+roc hdigits/wisard hdigits/witch --points 5 --binormal
 det hdigits/wisard hdigits/witch --at fpr=0.01
 pr hdigits/wisard hdigits/witch
 pr shapes/blobs shapes/relief

@@ -91,7 +91,6 @@ QUESTIONS: dict[str, Declared] = {
     "compare RUNS --statistic cost": Declared(not_tex=COUNTS),
     "compare RUNS --unpaired": Declared(),
     "compare A B --margin 0.1": Declared(not_tex=COUNTS),
-    "compare A B --cross-check": Declared({"odds ratio": "JSON has its logarithm"}, COUNTS),
     "compare A B --sequential": Declared(),
     "compare --table 58 31 9 902": Declared(not_tex=COUNTS),
     "fuse A B -o out.jsonl --force": Declared(),

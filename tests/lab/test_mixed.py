@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 
+from harness.lab.opinions.mixed import MixedRows, fit_mixed
 from harness.stats.arrays import FloatArray
-from harness.stats.mixed import MixedRows, fit_mixed
 
 # Contagious bovine pleuropneumonia in herds (Lesnoff and others 2004), lme4's example: herd, incidence, size, period.
 CBPP = """\

@@ -22,13 +22,14 @@ def runs(shop: Workshop) -> list[Path]:
 
 def test_the_posterior_and_the_test_are_the_correlated_t(shop: Workshop) -> None:
     done = shop.call("compare", *runs(shop), "--folds", "fold", "--rope", "0.03", "--format", "json")
-    found = done.json["pairs"][0]["folds"]
+    found = done.json["folds"][0]
     d = np.array([(GOOD["a"][k::FOLDS].mean() - GOOD["b"][k::FOLDS].mean()) for k in range(FOLDS)])
     # A fold tests on a sixth and learns from five: 1/6 + 1/5.
     scale = np.sqrt((1 / FOLDS + 1 / (FOLDS - 1)) * d.var(ddof=1))
     assert (found["column"], found["folds"]) == ("fold", FOLDS)
     assert found["test_share"] == pytest.approx(1 / FOLDS)
     assert found["difference"] == pytest.approx(d.mean())
+    assert found["differences"] == pytest.approx(d)
     assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(d.mean()) / scale, FOLDS - 1), rel=1e-9)
     assert found["a_better"] == pytest.approx(stats.t.sf((0.03 - d.mean()) / scale, FOLDS - 1), rel=1e-9)
     assert found["b_better"] == pytest.approx(stats.t.cdf((-0.03 - d.mean()) / scale, FOLDS - 1), rel=1e-9)
@@ -44,7 +45,7 @@ def test_repeated_folds_test_on_the_same_share(shop: Workshop) -> None:
         transcript(shop.folder / f"{name}.jsonl", GOOD[name][:60], ids=ids, repeat=repeat, columns=columns)
         for name in GOOD
     ]
-    found = shop.call("compare", *paths, "--folds", "fold", "--format", "json").json["pairs"][0]["folds"]
+    found = shop.call("compare", *paths, "--folds", "fold", "--format", "json").json["folds"][0]
     assert found["folds"] == 6
     assert found["test_share"] == pytest.approx(1 / 3)
 
@@ -54,9 +55,15 @@ def test_folds_that_all_agree_are_no_proof(shop: Workshop) -> None:
     columns = [{"fold": int(fold)} for fold in FOLD]
     better = [transcript(shop.folder / "all.jsonl", [True] * CASES, columns=columns)]
     better.append(transcript(shop.folder / "most.jsonl", np.arange(CASES) >= FOLDS, columns=columns))
-    found = shop.call("compare", *better, "--folds", "fold", "--format", "json").json["pairs"][0]["folds"]
+    found = shop.call("compare", *better, "--folds", "fold", "--format", "json").json["folds"][0]
     assert found["difference"] == pytest.approx(0.05)
     assert found["p_value"] == pytest.approx(2**-5)
+
+
+def test_four_counts_have_no_folds(shop: Workshop) -> None:
+    done = shop.call("compare", "--table", "58", "31", "9", "902", "--folds", "fold")
+    assert done.status == 2
+    assert "--folds fold: no such column" in done.err
 
 
 def test_the_report_says_what_it_rests_on(shop: Workshop) -> None:

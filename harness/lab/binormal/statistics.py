@@ -50,6 +50,13 @@ class BinormalFit:
         return float(ndtr(self.a / np.sqrt(1 + self.b**2)))
 
     @property
+    def equal_error(self) -> float:
+        """The error rate at which both are equal: z(1 - x) = a + b z(x)."""
+        from scipy.special import ndtr
+
+        return float(ndtr(-self.a / (1 + self.b)))
+
+    @property
     def vector(self) -> FloatArray:
         """All parameters: a, b, cuts."""
         return np.concatenate(([self.a, self.b], self.cuts))

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
 
+from harness.lab.binormal.statistics import binormal_area, binormal_of_counts, binormal_of_scores, score_categories
 from harness.stats.arrays import FloatArray
 from harness.stats.curves.area import auc
-from harness.stats.curves.binormal import binormal_area, binormal_of_counts, binormal_of_scores, score_categories
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Method, Replication

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from harness.stats.posterior import discordant_posterior, fold_posterior
+from harness.lab.opinions.posterior import discordant_posterior, fold_posterior
 
 
 @pytest.mark.parametrize(("n_sf", "n_fs", "n", "rope"), [(30, 12, 400, 0.01), (0, 0, 50, 0.02), (5, 7, 12, 0.0)])
