@@ -49,7 +49,7 @@ class EngineEntry(NamedTuple):
 # By the name of the option that chooses it.
 ENGINES: Mapping[str, EngineEntry] = {
     "cluster": EngineEntry(
-        "harness.engine.cluster:ClusterEngine", "distributed", "Dask: pip install 'hate-harness[cluster]'"
+        "harness.cluster.engine:ClusterEngine", "distributed", "Dask: pip install 'hate-harness[cluster]'"
     ),
 }
 HERE = EngineEntry("harness.engine.session:LocalEngine")

@@ -14,10 +14,12 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import harness
-from harness.engine.cluster import ClusterSession
-from harness.engine.cluster_worker import LARGEST, BatchResult, Material, Translation, Versions
-from harness.errors import ClusterError, UsageError
-from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
+from harness.cluster import ClusterError
+from harness.cluster.engine import ClusterSession
+from harness.cluster.files import MAX_BYTES, Material, Translation
+from harness.cluster.job import BatchResult, Versions
+from harness.errors import UsageError
+from tests.cluster.dask_processes import DaskProcesses, can_hide, dask_processes
 from tests.workshop import STREAM, WAIT, Done, Record, Workshop, errors
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -276,7 +278,7 @@ def test_paths_of_another_machine() -> None:
 
 def test_too_much_to_send(tmp_path: Path) -> None:
     with (tmp_path / "weights").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(ClusterError, match=r"has more than 256 MiB or 5,000 files, too much to send"):
         Material("the interface x", tmp_path, {}, whole=True).pack()
 
