@@ -1,31 +1,34 @@
-"""Plug-ins: tasks, measures and importers in other installed packages, found through their entry points.
+"""What comes in by entry points: from the rooms of this package that can be taken away, and from other packages.
 
-A plug-in is imported only when it is needed, and checked when it is imported. See docs/reference/plugins.md.
+An entry is imported only when it is needed, and checked when it is imported. See docs/reference/plugins.md.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import cache
+from importlib.util import find_spec
+from pkgutil import resolve_name
+from typing import Generic, NamedTuple, TypeVar
 
 from harness.errors import UsageError
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 T = TypeVar("T")
 
+# Packages of the harness on which nothing else rests: without its folder, a room is not there. Each has a table
+# ENTRY_POINTS, {group: {name: "module:object"}}, as other packages have in their metadata.
+ROOMS = ("lab", "cluster", "vary")
 
-@dataclass(frozen=True)
-class Plugin:
-    """An entry point of an installed package; `group` is hate.tasks, hate.measures or hate.importers."""
+
+class Plugin(NamedTuple):
+    """An entry point of an installed package, or of a room; `group` is hate.tasks, hate.measures and so on."""
 
     group: str
     name: str
     package: str
     version: str
-    entry: EntryPoint
+    value: str
 
     def __str__(self) -> str:
         return f"plug-in {self.package} {self.version}, entry {self.group}: {self.name}"
@@ -33,37 +36,49 @@ class Plugin:
     def load(self) -> object:
         """Import the object that the entry point names."""
         try:
-            return self.entry.load()
+            return resolve_name(self.value)
         except (Exception, SystemExit) as error:  # foreign code may raise anything
             text = " ".join(str(error).split())
             raise UsageError(f"{self}: cannot be loaded: {type(error).__name__}: {text}") from None
 
 
+@cache
+def in_rooms(group: str) -> tuple[Plugin, ...]:
+    """The entries of a group in the rooms that are there, in their order; none is imported."""
+    from harness import __version__
+
+    rooms = [resolve_name(f"harness.{room}") for room in ROOMS if find_spec(f"harness.{room}") is not None]
+    # Of a folder that was removed, caches of Python may be left: a package with nothing in it.
+    tables = [getattr(room, "ENTRY_POINTS", {}) for room in rooms]
+    entries = [entry for table in tables for entry in table.get(group, {}).items()]
+    return tuple(Plugin(group, name, "hate-harness", __version__, value) for name, value in entries)
+
+
 def installed(group: str) -> Iterator[Plugin]:
-    """The plug-ins of a group, sorted by name; none is imported."""
+    """The entries of a group in other packages, sorted by name; none is imported."""
     from importlib.metadata import entry_points  # takes some milliseconds, and most commands do not need it
 
     plugins = []
     for entry in entry_points(group=group):
         package = entry.dist
         name, version = ("unknown", "") if package is None else (package.name, package.version)
-        plugins.append(Plugin(group, entry.name, name, version, entry))
+        plugins.append(Plugin(group, entry.name, name, version, entry.value))
     yield from sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
 class PluginGroup(Generic[T]):
-    """The plug-ins of one group: found by name, loaded on first use, and checked.
+    """The entries of one group: found by name, loaded on first use, and checked.
 
-    An entry point must name an object of type `kind`; `mistakes` lists what else is wrong with it; `is_built_in`
-    tells whether a name is taken.
+    An entry must name an object of type `kind`; `mistakes` lists what else is wrong with it; `is_built_in` tells
+    whether a name is taken. Names of the rooms are taken too.
     """
 
     def __init__(
         self,
         group: str,
         kind: type[T],
-        mistakes: Callable[[T], Iterator[str]],
-        is_built_in: Callable[[str], bool],
+        mistakes: Callable[[T], Iterator[str]] = lambda _loaded: iter(()),
+        is_built_in: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.group = group
         self._kind = kind
@@ -71,16 +86,21 @@ class PluginGroup(Generic[T]):
         self._is_built_in = is_built_in
         self._loaded: dict[str, tuple[Plugin, T]] = {}
 
+    def here(self) -> dict[str, T]:
+        """What the rooms bring in, by name."""
+        return {plugin.name: self._checked(plugin) for plugin in in_rooms(self.group)}
+
     def names(self) -> list[str]:
-        """The names of the plug-ins, except those that are built in."""
-        return list(
-            dict.fromkeys(plugin.name for plugin in installed(self.group) if not self._is_built_in(plugin.name))
-        )
+        """The names of all that can be found: of the rooms, and of other packages."""
+        others = [plugin.name for plugin in installed(self.group) if not self._is_built_in(plugin.name)]
+        return list(dict.fromkeys([*self.here(), *others]))
 
     def find(self, name: str) -> T | None:
-        """The object with this name, loaded and checked; None if no package has it; a UsageError if it is invalid."""
+        """The object with this name, loaded and checked; None if nobody has it; a UsageError if it is invalid."""
         if name in self._loaded:
             return self._loaded[name][1]
+        if name in (here := self.here()):
+            return here[name]
         found = [plugin for plugin in installed(self.group) if plugin.name == name]
         if not found:
             return None
@@ -90,19 +110,24 @@ class PluginGroup(Generic[T]):
         return self.load(found[0])
 
     def load(self, plugin: Plugin) -> T:
-        """The object of a plug-in, checked."""
-        if self._is_built_in(plugin.name):
+        """The object of another package's entry, checked."""
+        if self._is_built_in(plugin.name) or plugin.name in self.here():
             raise UsageError(f"{plugin}: this name is built in; the plug-in must choose another")
+        return self._checked(plugin)
+
+    def _checked(self, plugin: Plugin) -> T:
+        if plugin.name in self._loaded and self._loaded[plugin.name][0] == plugin:
+            return self._loaded[plugin.name][1]
         loaded = plugin.load()
         if not isinstance(loaded, self._kind):
-            raise UsageError(f"{plugin}: {plugin.entry.value} is {_describe(loaded)}, not a {_path(self._kind)}")
+            raise UsageError(f"{plugin}: {plugin.value} is {_describe(loaded)}, not a {_path(self._kind)}")
         if mistakes := [*self._name_mistakes(plugin, loaded), *self._mistakes(loaded)]:
             raise UsageError(f"{plugin}: {'; '.join(mistakes)}")
         self._loaded[plugin.name] = (plugin, loaded)
         return loaded
 
     def all(self) -> Iterator[tuple[Plugin, str | None]]:
-        """Load every installed plug-in; each with what is wrong with it, or None."""
+        """Load the entries of all other packages; each with what is wrong with it, or None."""
         for plugin in installed(self.group):
             try:
                 # By name if possible, which reports two packages with the same name.
@@ -112,8 +137,9 @@ class PluginGroup(Generic[T]):
                 yield plugin, str(error)
 
     def plugin(self, name: str) -> Plugin | None:
-        """The plug-in that an object came from; None if it is built in."""
-        return self._loaded[name][0] if name in self._loaded else None
+        """The entry of another package that an object came from; None if it is of this one."""
+        found = self._loaded[name][0] if name in self._loaded else None
+        return None if found is None or found.value.startswith("harness.") else found
 
     def _name_mistakes(self, plugin: Plugin, loaded: T) -> Iterator[str]:
         name = getattr(loaded, "name", None)
@@ -128,4 +154,16 @@ def _describe(loaded: object) -> str:
 
 
 def _path(kind: type) -> str:
-    return f"{'.'.join(kind.__module__.split('.')[:-1])}.{kind.__name__}"
+    """Where to import it from: the package of its module, if that has it too."""
+    package = kind.__module__.rpartition(".")[0]
+    return f"{package if hasattr(sys.modules[package], kind.__name__) else kind.__module__}.{kind.__name__}"
+
+
+class CommandEntry(NamedTuple):
+    """A command, of group hate.commands. It is light, since `hate --help` looks at all of them."""
+
+    name: str
+    # What it does, for `hate --help`.
+    summary: str
+    # Its click command, as "module:object".
+    where: str

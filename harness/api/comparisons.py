@@ -8,6 +8,7 @@ from harness.analysis.compare import compare_runs
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
+from harness.api.extension import extended, prepared
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
@@ -70,7 +71,8 @@ class CompareResult(PictureResult):
         """What `render` returns; the JSON of many pairs is made some at a time."""
         if style is not Format.JSON:
             return super().parts(style, width, everything=everything)
-        return json_parts(comparison_json(self.found, pairs=False), "pairs", pair_records(self.found))
+        rest = comparison_json(self.found, pairs=False) | self._added_payload()
+        return json_parts(rest, "pairs", pair_records(self.found))
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
@@ -105,7 +107,7 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
     `unpaired=True` the transcripts are of other inputs in the same strata.
     """
-    options = CompareOptions.given(options, settings)
+    options = prepared(CompareOptions.given(options, settings))
     _check_together(options)
     opened = open_transcripts(transcripts, options)
     if len(opened.sources) < 2:
@@ -116,14 +118,14 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     chosen = replace(options, baseline=opened.shown_name(options.baseline, runs))
     found = compare_runs(runs, chosen, development=development)
     if options.unpaired:
-        return CompareResult(found, opened.notes)
+        return extended(CompareResult(found, opened.notes), options)
     further = [
         metric_remark(found.names, found.aligned.headers),
         _unused_remark(found, options),
         _success_remark(found, options),
         baseline_remark(found.aligned.headers[0].test, found.names),
     ]
-    return CompareResult(found, [*opened.notes, *filter(None, further)])
+    return extended(CompareResult(found, [*opened.notes, *filter(None, further)]), options)
 
 
 # What can be asked of four counts.
@@ -134,9 +136,9 @@ _OF_A_TABLE = (
 
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
-    options = CompareOptions.given(options, settings)
+    options = prepared(CompareOptions.given(options, settings))
     CompareOptions.taken_from(options).refuse_others("--table is four counts, without cases or columns", *_OF_A_TABLE)
-    return CompareResult(compare_runs(runs_of_table(words), options))
+    return extended(CompareResult(compare_runs(runs_of_table(words), options)), options)
 
 
 def _check_together(options: CompareOptions) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.confusion import Confusion, confusions, matrix_difference
+from harness.api.extension import extended, prepared
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
@@ -82,6 +83,6 @@ def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None,
 
     Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
     """
-    options = ConfusionOptions.given(options, settings)
+    options = prepared(ConfusionOptions.given(options, settings))
     opened = open_transcripts(transcripts, options)
-    return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)
+    return extended(ConfusionResult(confusions(opened.runs(), options), options, opened.notes), options)

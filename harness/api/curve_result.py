@@ -8,6 +8,7 @@ from typing import Any
 from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curves import make_curves
 from harness.analysis.element_curve import at_iou, free_response_curves
+from harness.api.extension import extended, prepared
 from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
@@ -114,6 +115,7 @@ class CurveResult(PictureResult):
 
 def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves over a threshold."""
+    options = prepared(options)
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
     curves = make_curves(runs, options, precise=view.precise)
@@ -123,10 +125,13 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
                 f"hate {view.name}: {curve.name} found {curve.elements}, and places without one cannot be counted, so "
                 "there is no false positive rate; use hate pr or hate froc"
             )
-    return CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
+    result = CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
+    return extended(result, options)
 
 
 def object_curves(view: CurveView, transcripts: Transcripts, options: FrocOptions) -> CurveResult:
     """Curves over the false positives per image."""
+    options = prepared(options)
     opened = open_transcripts(transcripts, options)
-    return CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)
+    result = CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)
+    return extended(result, options)

@@ -10,6 +10,7 @@ from harness.analysis.galleries import GalleryComparison, compare_galleries
 from harness.analysis.replication_methods import MethodComparison, compare_methods
 from harness.analysis.run_names import run_names
 from harness.api.curve_result import CurveResult
+from harness.api.extension import extended, prepared
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.result import PictureResult
 from harness.api.transcripts import Given, OpenedTranscripts, listed, open_transcripts
@@ -89,11 +90,13 @@ def rank_curves(
         compared = [compare_galleries(matrix, options.galleries, options) for matrix in matrices]
         curves = [curve for _, own in compared for curve in own]
         return GalleriesResult(view, [one for one, _ in compared], curves, options.confidence)
+    options = prepared(options)
     ranked, notes = _rank(listed(given), options)
     if options.methods:
         found = [compare_methods(one, limit=options.ranks, seed=options.seed) for one in ranked]
         return MethodsResult(found, notes)
-    return CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
+    result = CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
+    return extended(result, options)
 
 
 def _rank(given: Sequence[Given], options: CmcOptions) -> tuple[list[ProbeRanks], Sequence[str]]:

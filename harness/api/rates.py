@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
+from harness.api.extension import extended, prepared
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
@@ -64,8 +65,8 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
 
     Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
     """
-    options = RateOptions.given(options, settings)
+    options = prepared(RateOptions.given(options, settings))
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
     replication = Replication(confidence=options.confidence, seed=options.seed)
-    return RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes)
+    return extended(RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes), options)

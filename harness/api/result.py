@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
@@ -25,11 +27,24 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+class Addition(NamedTuple):
+    """What options of a room or of another package add to a result."""
+
+    # What its JSON is made of.
+    payload: Any
+    # What people read, after the rest.
+    blocks: Sequence[Block]
+    remarks: Sequence[str] = ()
+
+
 class Result(ABC):
     """The base of all results. A command prints what `render` returns, and the remarks on stderr."""
 
     # What a reader should know beside the results: which file was taken, what was left out.
     remarks: Sequence[str] = ()
+
+    # By the names of those who added it, which are keys of the JSON.
+    additions: Mapping[str, Addition] = MappingProxyType({})
 
     # Programs read JSON: there, some results say everything in it.
     remarks_beside_json: ClassVar[bool] = True
@@ -50,20 +65,39 @@ class Result(ABC):
         """What people are shown first, where `blocks` is more than they want to read."""
         return self.blocks()
 
+    def with_additions(self, additions: Mapping[str, Addition]) -> Self:
+        """The same result, with what was added to it."""
+        if not additions:
+            return self
+        remarks = [*self.remarks, *(text for one in additions.values() for text in one.remarks)]
+        found = copy(self)
+        vars(found).update(additions=additions, remarks=remarks)
+        return found
+
+    def _added_payload(self) -> dict[str, Any]:
+        return {name: one.payload for name, one in self.additions.items()}
+
+    def _added_blocks(self) -> list[Block]:
+        return [block for one in self.additions.values() for block in one.blocks]
+
+    def whole_payload(self) -> Any:
+        """What the command's JSON is made of, with what was added."""
+        return self.payload() | self._added_payload() if self.additions else self.payload()
+
     def table(self) -> Table:
         """The one table that spreadsheets and data frames get: tidy, an interval as two numbers."""
         return next(block for block in self.blocks() if isinstance(block, Table)).tidied()
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""
-        blocks = self.blocks()
+        blocks = [*self.blocks(), *self._added_blocks()]
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], Format.PLAIN)
         return render_document(blocks, Format.PLAIN)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as the command's JSON."""
-        found: dict[str, Any] = msgspec.json.decode(encode_json(self.payload()))
+        found: dict[str, Any] = msgspec.json.decode(encode_json(self.whole_payload()))
         return found
 
     def to_frame(self) -> "DataFrame":
@@ -79,12 +113,12 @@ class Result(ABC):
         """The result in a format; `width` is that of a terminal. Plain text has everything, the others a summary."""
         style = Format(style)
         if style is Format.JSON:
-            return json_lines(self.payload())
+            return json_lines(self.whole_payload())
         if style is Format.CSV:
             return render(self.table(), style)
         if style is Format.PLAIN:
             return self.plain()
-        blocks = self.blocks() if everything else self.summary()
+        blocks = [*(self.blocks() if everything else self.summary()), *self._added_blocks()]
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], style, terminal_width=width)
         return render_document(blocks, style, terminal_width=width)
@@ -103,7 +137,7 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         remarks = self.remarks_in(Format.TABLE)
-        return notebook_html([*self.summary(), *([Paragraphs(remarks)] if remarks else [])])
+        return notebook_html([*self.summary(), *self._added_blocks(), *([Paragraphs(remarks)] if remarks else [])])
 
 
 class PictureResult(Result):

@@ -1,7 +1,8 @@
 """The commands by name, each imported only when it is called; the classic spelling; shell completion."""
 
 import importlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ from click.shell_completion import get_completion_class
 
 from harness import __version__
 from harness.errors import UsageError
+from harness.plugins import CommandEntry, PluginGroup
 
 # Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
 COMMANDS = {
@@ -49,26 +51,88 @@ COMMANDS = {
 }
 
 
+def _mistakes(entry: CommandEntry) -> Iterator[str]:
+    """What makes a command of another package unusable."""
+    if not isinstance(entry.summary, str) or not entry.summary:
+        yield "summary is missing: what the command does, for `hate --help`"
+    if not isinstance(entry.where, str) or ":" not in entry.where:
+        yield "where is not a module and a click command, such as my_package.commands:mine"
+
+
+MORE = PluginGroup("hate.commands", CommandEntry, _mistakes, COMMANDS.__contains__)
+
+
+def commands_here() -> list[str]:
+    """The names of the commands of this package, with those of its rooms."""
+    return [*COMMANDS, *MORE.here()]
+
+
+class KnownCommands(Collection[str]):
+    """The names of all commands. Other packages are looked for only if a name is not known here."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS or name in MORE.here() or name in MORE.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*COMMANDS, *MORE.names()])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of use, not of the alphabet."""
-        return list(COMMANDS)
+        return list(KnownCommands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module."""
-        if cmd_name not in COMMANDS:
-            return None
-        module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
-        own = f"{cmd_name}_command"
-        command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
-        return command
+        if cmd_name in COMMANDS:
+            module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
+            own = f"{cmd_name}_command"
+            command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
+            return command
+        entry = MORE.find(cmd_name)
+        return None if entry is None else _load(entry)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; with the options of other packages, if one is used that nobody here has, or help is wanted."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and _asks_for_more(command, rest):
+            from harness.cli.options import add_foreign_options
+
+            add_foreign_options(command)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list for `hate --help`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        others = [MORE.find(plugin.name) for plugin, problem in MORE.all() if problem is None]
+        entries = [*MORE.here().values(), *filter(None, others)]
+        if entries:
+            with formatter.section("Experiments, and commands of other packages"):
+                formatter.write_dl([(entry.name, entry.summary) for entry in entries])
+
+
+def _load(entry: CommandEntry) -> click.Command:
+    try:
+        command = resolve_name(entry.where)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
+    if not isinstance(command, click.Command):
+        raise UsageError(f"hate {entry.name}: {entry.where} is not a click command")
+    return command
+
+
+def _asks_for_more(command: click.Command, words: Sequence[str]) -> bool:
+    known = {flag for parameter in command.params for flag in parameter.opts}
+    flags = {word.partition("=")[0] for word in words if word.startswith("--") and word != "--"}
+    return not flags <= known or "-h" in words
 
 
 # Help is read in terminals of 80 columns, and quoted in mails.

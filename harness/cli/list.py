@@ -225,7 +225,7 @@ class ListOptions(LibraryOptions, FormatOptions):
 
     interfaces: bool = option("--interfaces", default=False, help="List interfaces instead of tests.")
     transcripts: bool = option("--transcripts", default=False, help="List transcripts instead of tests.")
-    plugins: bool = option("--plugins", default=False, help="List plug-ins: tasks, measures and importers of others.")
+    plugins: bool = option("--plugins", default=False, help="List plug-ins: what other packages bring in.")
 
 
 @click.command("list")
@@ -322,12 +322,16 @@ def _params_text(params: dict[str, Any]) -> str:
 def _plugins() -> tuple[Table, dict[str, Any]]:
     """Every plug-in that is installed, loaded and checked."""
     from harness import measures, tasks
+    from harness.cli.commands import MORE
+    from harness.options.entries import GROUPS
+    from harness.plugins import PluginGroup
     from harness.transcript.importing import registry
 
+    groups: tuple[PluginGroup[Any], ...] = (tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS, MORE, *GROUPS)
     columns = ["package", "version", "group", "name", "problem"]
     entries = [
         dict(zip(columns, (plugin.package, plugin.version, plugin.group, plugin.name, problem), strict=True))
-        for group in (tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS)
+        for group in groups
         for plugin, problem in group.all()
     ]
     return Table(columns, [[entry[name] or "" for name in columns] for entry in entries]), {"plugins": entries}

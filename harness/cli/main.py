@@ -68,19 +68,19 @@ def call(args: "Sequence[str]") -> int:
     """Run a command line; returns its exit status."""
     import click
 
-    from harness.cli.commands import COMMANDS, command_hint, modern_spelling
+    from harness.cli.commands import KnownCommands, command_hint, modern_spelling
     from harness.errors import HateError, Interrupted, UsageError
 
     try:
-        status = _invoke(modern_spelling(args, COMMANDS) or ["--help"])
+        status = _invoke(modern_spelling(args, KnownCommands()) or ["--help"])
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as ending:
         return ending.exit_code
     except click.ClickException as error:
-        return complain(_click_text(error) + command_hint(args, COMMANDS), 2)
+        return complain(_click_text(error) + command_hint(args, KnownCommands()), 2)
     except UsageError as error:
-        return complain(str(error) + command_hint(args, COMMANDS), error.exit_code)
+        return complain(str(error) + command_hint(args, KnownCommands()), error.exit_code)
     except HateError as error:
         return complain(str(error), error.exit_code, error.note)
     except Interrupted as error:

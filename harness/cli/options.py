@@ -81,12 +81,11 @@ class OnceOption(click.Option):
 
 def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
     """The options of a set, for a command, which gets them as one object: `options`."""
-    declared = [one for one in declared_options(kind) if one.spec.flags]
-    names = {one.name for one in declared}
 
     def decorate(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
         def call(**values: Any) -> Any:
+            names = {one.name for one in declared_options(kind)}
             values = {name: value for name, value in values.items() if value is not None or name not in names}
             given = {name: values.pop(name) for name in names if name in values}
             options = _made(kind, given)
@@ -94,12 +93,27 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
             _check_outputs(options, values.values())
             return command(**values, options=options)
 
-        for one in reversed(declared):
-            _click_option(one)(call)
+        for one in reversed(declared_options(kind)):
+            if one.spec.flags:
+                _click_option(one)(call)
         call.option_set = kind  # type: ignore[attr-defined]  # for whoever asks what a command has
         return call
 
     return decorate
+
+
+def add_foreign_options(command: click.Command) -> None:
+    """Give a command the options that other packages add to its set."""
+    from harness.options.entries import include_others
+    from harness.report.remarks import say
+
+    for problem in include_others():
+        say(f"hate: {problem}")
+    known = {parameter.name for parameter in command.params}
+    kind = getattr(command.callback, "option_set", None)
+    for one in declared_options(kind) if kind is not None else ():
+        if one.spec.flags and one.name not in known:
+            _click_option(one)(command)
 
 
 def _made(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:

@@ -17,10 +17,9 @@ from typing import Any
 from harness.cluster import ClusterError
 from harness.cluster.files import Parcel
 from harness.cluster.job import Versions
+from harness.cluster.options import LOCAL
 from harness.cluster.worker import receive
 
-# An address of workers that are started here.
-LOCAL = "local:"
 CONNECT_SECONDS = 10.0
 # How often to ask how many workers there are; they come and go.
 REFRESH_SECONDS = 2.0

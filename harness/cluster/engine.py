@@ -17,6 +17,7 @@ from harness.cluster import ClusterError
 from harness.cluster.connection import Cluster, SharedConnection
 from harness.cluster.files import Parcel
 from harness.cluster.job import BatchResult, Job, make_job, pack_questions, unpack_replies
+from harness.cluster.options import ClusterOptions
 from harness.cluster.worker import answer, close
 from harness.engine.engines import Engine
 from harness.engine.plan import Plan, RunOptions
@@ -253,8 +254,9 @@ class ClusterEngine(Engine):
         if options.jobs != 1:
             raise UsageError("--cluster and -j exclude one another: the cluster has its own number of workers")
         if is_in_memory(interface):
+            address = ClusterOptions.taken_from(options).cluster
             raise UsageError(
-                f"cluster='{options.cluster}': {interface.name} is an object of this program, which no worker has; "
+                f"cluster='{address}': {interface.name} is an object of this program, which no worker has; "
                 f"{INTO_A_FILE}"
             )
 
@@ -264,7 +266,7 @@ class ClusterEngine(Engine):
         interface = plan.interface.isolated()
         with tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True) as work, self.kept():
             setup = make_setup(plan, interface, Path(work))
-            cluster = _connection.connect(plan.options.cluster or "")
+            cluster = _connection.connect(ClusterOptions.taken_from(plan.options).cluster or "")
             job = make_job(plan, interface, setup, key=secrets.token_hex(8), same_machine=cluster.same_machine)
             session = ClusterSession(cluster, job, plan.total)
             try:

@@ -1,15 +1,16 @@
-"""Engines: where the cases of a plan are run. One is this machine; an option of its name chooses another."""
+"""Engines: where the cases of a plan are run: on this machine, or where an option says, which an entry brings in."""
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import MissingExtra, UsageError
 from harness.interface.contract import Interface, Session
+from harness.options.entries import EngineEntry, all_added
 
 if TYPE_CHECKING:
     from harness.engine.plan import Plan, RunOptions
@@ -38,27 +39,13 @@ class Engine(ABC):
         return [act(item) for item in items]
 
 
-class EngineEntry(NamedTuple):
-    """Where the class of an engine is; the library that it needs, if any, and what to install for it."""
-
-    where: str
-    library: str = ""
-    extra: str = ""
-
-
-# By the name of the option that chooses it.
-ENGINES: Mapping[str, EngineEntry] = {
-    "cluster": EngineEntry(
-        "harness.cluster.engine:ClusterEngine", "distributed", "Dask: pip install 'hate-harness[cluster]'"
-    ),
-}
-HERE = EngineEntry("harness.engine.session:LocalEngine")
+HERE = "harness.engine.session:LocalEngine"
 
 
 def engine_of(options: "RunOptions") -> Engine:
     """The engine that the options choose."""
     chosen = _chosen(options)
-    return _load(HERE if chosen is None else ENGINES[chosen])
+    return _load(HERE if chosen is None else chosen.where)
 
 
 def open_session(plan: "Plan") -> AbstractContextManager[Session]:
@@ -67,21 +54,23 @@ def open_session(plan: "Plan") -> AbstractContextManager[Session]:
     # Answers from a file are looked up here: no program runs.
     if chosen is None or plan.interface.is_file:
         return _load(HERE).open(plan)
-    entry = ENGINES[chosen]
-    if entry.library and find_spec(entry.library) is None:
-        raise MissingExtra(f"--{chosen} needs {entry.extra}")
-    return _load(entry).open(plan)
+    if chosen.library and find_spec(chosen.library) is None:
+        raise MissingExtra(f"--{chosen.name} needs {chosen.extra}")
+    return _load(chosen.where).open(plan)
 
 
-def _chosen(options: "RunOptions") -> str | None:
-    """The option that chooses an engine; None for this machine."""
-    chosen = [name for name in ENGINES if getattr(options, name) is not None]
+def _chosen(options: "RunOptions") -> EngineEntry | None:
+    """The engine that an option chooses; None for this machine."""
+    engines = [one for one in all_added() if isinstance(one, EngineEntry)]
+    chosen = [one for one in engines if getattr(options, one.name, None) is not None]
     if len(chosen) > 1:
-        raise UsageError(f"--{chosen[0]} and --{chosen[1]} exclude one another: each says where cases are run")
+        raise UsageError(
+            f"--{chosen[0].name} and --{chosen[1].name} exclude one another: each says where cases are run"
+        )
     return chosen[0] if chosen else None
 
 
 @functools.cache
-def _load(entry: EngineEntry) -> Engine:
-    engine: Engine = resolve_name(entry.where)()
+def _load(where: str) -> Engine:
+    engine: Engine = resolve_name(where)()
     return engine

@@ -11,16 +11,17 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from harness.errors import UsageError
 from harness.params import nearest
 
 _KEY = "hate_option"
+T = TypeVar("T", bound="OptionSet")
 
 
 class Writes(Enum):
@@ -194,10 +195,24 @@ class DeclaredOption:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 class OptionSet:
-    """Base of all sets of options. Values are checked when a set is made, from wherever they come."""
+    """Base of all sets of options. Values are checked when a set is made, from wherever they come.
+
+    What is made has the options that rooms and other packages add to the set, too: it is of a subclass.
+    """
+
+    # The set as it is declared, of one that was completed.
+    _declared: ClassVar["type[OptionSet] | None"] = None
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
+
+    def __new__(cls, **_values: Any) -> Self:
+        """Of the completed set."""
+        return super().__new__(completed(cls))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {declared.name: getattr(self, declared.name) for declared in declared_options(type(self))}
+        return _made_again, (self._declared or type(self), values)
 
     def __post_init__(self) -> None:
         for declared in declared_options(type(self)):
@@ -206,10 +221,13 @@ class OptionSet:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
         """A set from keyword arguments; a TypeError names the nearest option for one that does not exist."""
-        names = {declared.name for declared in declared_options(cls)}
-        for name in settings:
-            if name not in names:
-                raise TypeError(f"there is no option {name!r}; {nearest(name, sorted(names))}")
+        if _unknown(cls, settings):
+            from harness.options.entries import include_others
+
+            problems = include_others()
+            for name in _unknown(cls, settings):
+                names = sorted(declared.name for declared in declared_options(cls))
+                raise TypeError("; ".join([f"there is no option {name!r}", nearest(name, names), *problems]))
         return cls(**settings)
 
     @classmethod
@@ -271,8 +289,52 @@ class OptionSet:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
 
 
-def declared_options(kind: type[OptionSet]) -> list[DeclaredOption]:
-    """The options of a set: its own, and then those of each set that it inherits from, in the order of its bases."""
+def _unknown(kind: type[OptionSet], settings: Mapping[str, Any]) -> list[str]:
+    return [name for name in settings if name not in {declared.name for declared in declared_options(kind)}]
+
+
+def _made_again(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
+    return kind(**values)
+
+
+# Not by functools.cache, whose types do not take classes.
+_completed: dict[type[OptionSet], Any] = {}
+_declared_by: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
+
+
+def completed(kind: type[T]) -> type[T]:
+    """The set with what rooms and other packages add to it, as a subclass; the set itself if they add nothing."""
+    if kind not in _completed:
+        _completed[kind] = _complete(kind)
+    found: type[T] = _completed[kind]
+    return found
+
+
+def _complete(kind: type[T]) -> type[T]:
+    from harness.options.entries import all_added
+
+    added = [one.options for one in all_added() if issubclass(kind, one.extends) and not issubclass(kind, one.options)]
+    if not added:
+        return kind
+    about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind._declared or kind}
+    return type(kind.__name__, (kind, *dict.fromkeys(added)), about)
+
+
+def forget_completed() -> None:
+    """Complete all sets anew, because more was added."""
+    _completed.clear()
+    _declared_by.clear()
+
+
+def declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
+    """The options of a set: its own, those that it inherits, in the order of its bases, and those that are added."""
+    kind = completed(kind)
+    if kind not in _declared_by:
+        _declared_by[kind] = _declared_options(kind)
+    return _declared_by[kind]
+
+
+def _declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     fields: dict[str, Field[Any]] = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind)
     names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))

@@ -186,30 +186,12 @@ class ParamOptions(OptionSet):
     )
 
 
-def cluster_address(text: str) -> str:
-    """`local:N`, or the address of a Dask scheduler."""
-    scheme, mark, rest = text.strip().partition("://")
-    if mark and scheme in ("tcp", "tls", "ws", "wss") and rest:
-        return text.strip()
-    count = text.strip().removeprefix("local:")
-    if text.strip().startswith("local:") and count.isascii() and count.isdigit() and 1 <= int(count) <= 1000:
-        return text.strip()
-    raise ValueError(
-        f"'{text}' is not a cluster; write local:N for N workers here, or the address of a Dask scheduler, "
-        "tcp://host:8786"
-    )
-
-
 class ExecutionOptions(OptionSet):
     """How cases are run."""
 
     jobs: int = option(
         "-j", "--jobs", default=1, within=JOBS, parse=job_count, metavar="N|auto",
         help="Run N cases at a time, each in a process of its own; 'auto' for as many as there are cores to use.",
-    )  # fmt: skip
-    cluster: str | None = option(
-        "--cluster", default=None, parse=cluster_address, metavar="ADDRESS|local:N",
-        help="Run on the workers of a Dask scheduler, tcp://host:8786, or on N workers that are started here.",
     )  # fmt: skip
     timeout: float | None = option(
         "--timeout", default=None, within=SECONDS, parse=seconds, metavar="SECONDS",

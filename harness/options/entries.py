@@ -1,0 +1,107 @@
+"""What rooms and other packages add to the options of commands: ways to run cases, sections of scripts, more results.
+
+An entry is light, because every command that could have its options looks at it: it says what there is, and `where`
+names the code, as "module:object", which is imported when it is used.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from pkgutil import resolve_name
+from typing import Any
+
+from harness.options.declaration import OptionSet, declared_options, forget_completed
+from harness.options.shared import ExecutionOptions
+from harness.plugins import PluginGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedOptions:
+    """Options that sets of the harness have in addition: all that inherit from `extends`."""
+
+    name: str
+    where: str
+    options: type[OptionSet]
+    extends: type[OptionSet]
+
+    def load(self) -> Any:
+        """What `where` names."""
+        return resolve_name(self.where)
+
+    def asked(self, options: OptionSet) -> bool:
+        """Whether one of its options was given, other than those that only go with another one."""
+        given = options.changed()
+        return any(one.name in given for one in declared_options(self.options) if not one.spec.needs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionsEntry(AddedOptions):
+    """More options of a command, of group hate.options, and what they add to its result.
+
+    `where` names an `Extension` of harness.api.extension. The name is the key of what it adds to the JSON.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineEntry(AddedOptions):
+    """A way to run cases, of group hate.engines: the option of its name chooses it.
+
+    `where` names a subclass of harness.engine.engines.Engine; `library` is what it needs, `extra` what to install.
+    """
+
+    extends: type[OptionSet] = ExecutionOptions
+    library: str = ""
+    extra: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionEntry(AddedOptions):
+    """A section of test scripts, of group hate.sections, with the options of its name's tests."""
+
+    extends: type[OptionSet] = ExecutionOptions
+
+
+def _mistakes(entry: AddedOptions) -> Iterator[str]:
+    """What makes an entry unusable."""
+    for name in ("options", "extends"):
+        kind = getattr(entry, name)
+        if not (isinstance(kind, type) and issubclass(kind, OptionSet)):
+            yield f"{name} is not a subclass of harness.options.OptionSet"
+    if ":" not in entry.where:
+        yield "where is not a module and an object, such as my_package.module:OBJECT"
+
+
+def _engine_mistakes(entry: EngineEntry) -> Iterator[str]:
+    wrong = list(_mistakes(entry))
+    yield from wrong
+    # Not `declared_options`, which looks at all entries.
+    if not wrong and entry.name not in {field.name for field in fields(entry.options)}:  # type: ignore[arg-type]
+        yield f"options has no option {entry.name!r}, which would choose this engine"
+
+
+EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _mistakes)
+ENGINES = PluginGroup("hate.engines", EngineEntry, _engine_mistakes)
+SECTIONS = PluginGroup("hate.sections", SectionEntry, _mistakes)
+GROUPS: tuple[PluginGroup[Any], ...] = (ENGINES, SECTIONS, EXTENSIONS)
+# Other packages are looked for when somebody uses an option that nobody here has, or asks what there is.
+_others: list[AddedOptions] = []
+_looked = {"for others": False}
+
+
+def include_others() -> list[str]:
+    """Take in what other packages add, from now on; what is wrong with those that cannot be used."""
+    problems = []
+    if not _looked["for others"]:
+        _looked["for others"] = True
+        for group in GROUPS:
+            for plugin, problem in group.all():
+                if problem is not None:
+                    problems.append(problem)
+                elif (entry := group.find(plugin.name)) is not None:
+                    _others.append(entry)
+        forget_completed()
+    return problems
+
+
+def all_added() -> Iterable[AddedOptions]:
+    """What the rooms add, and other packages, if they were taken in."""
+    return [*(entry for group in GROUPS for entry in group.here().values()), *_others]
