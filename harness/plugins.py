@@ -163,7 +163,8 @@ class PluginGroup(Generic[T]):
         for plugin in installed(self.group):
             try:
                 # By name if possible, which reports two packages with the same name.
-                self.load(plugin) if self._is_built_in(plugin.name) else self.find(plugin.name)
+                taken = self._is_built_in(plugin.name) or plugin.name in self.here()
+                self.load(plugin) if taken else self.find(plugin.name)
                 yield plugin, None
             except UsageError as error:
                 yield plugin, str(error)

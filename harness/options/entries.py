@@ -72,9 +72,14 @@ def _mistakes(entry: AddedOptions) -> Iterator[str]:
 def _engine_mistakes(entry: EngineEntry) -> Iterator[str]:
     wrong = list(_mistakes(entry))
     yield from wrong
+    if wrong:
+        return
     # Not `declared_options`, which looks at all entries.
-    if not wrong and entry.name not in {field.name for field in fields(entry.options)}:  # type: ignore[arg-type]
+    defaults = {field.name: field.default for field in fields(entry.options)}  # type: ignore[arg-type]
+    if entry.name not in defaults:
         yield f"options has no option {entry.name!r}, which would choose this engine"
+    elif defaults[entry.name] is not None:
+        yield f"the default of its option {entry.name!r} is not None, so that it would always be chosen"
 
 
 EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _mistakes)

@@ -28,7 +28,7 @@ VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
     "--baseline": ("bob",),
     "--by": ("group", "noise:3"),
     "--case": ("c01",),
-    "--cluster": (),  # workers take seconds to start: tests/engine has them
+    "--cluster": (),  # workers take seconds to start: tests/cluster has them
     "--cost": ("fp=10,fn=1",),
     "--development": ("{folder}/ann.jsonl",),
     "--folds": ("fold",),

@@ -14,10 +14,14 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import harness
-from harness.engine.cluster import ClusterSession
-from harness.engine.cluster_worker import LARGEST, BatchResult, Material, Translation, Versions
-from harness.errors import ClusterError, UsageError
-from tests.engine.dask_processes import DaskProcesses, can_hide, dask_processes
+from harness.cluster import ClusterError
+from harness.cluster.engine import ClusterSession
+from harness.cluster.files import MAX_BYTES, Material, Translation
+from harness.cluster.job import BatchResult, Versions
+from harness.errors import UsageError
+from tests.cluster.dask_processes import DaskProcesses, can_hide, dask_processes
+from tests.packages import Packages
+from tests.rooms import MISSING
 from tests.workshop import STREAM, WAIT, Done, Record, Workshop, errors
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -276,7 +280,7 @@ def test_paths_of_another_machine() -> None:
 
 def test_too_much_to_send(tmp_path: Path) -> None:
     with (tmp_path / "weights").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(ClusterError, match=r"has more than 256 MiB or 5,000 files, too much to send"):
         Material("the interface x", tmp_path, {}, whole=True).pack()
 
@@ -313,6 +317,53 @@ def test_a_worker_on_another_machine_gets_all_files(shop: Workshop) -> None:
         shop.toml(f'[algorithm]\nname = "streamer"\n[stream]\nargv = {argv}\n')
         inline = shop.run("--interface", "interface.toml", output="a.jsonl")
         assert shop.run("--interface", "interface.toml", "--cluster", cluster.address, output="b.jsonl") == inline
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_hide(), reason="this system does not let users mount over a folder")
+@pytest.mark.skipif("vary" in MISSING, reason="without the room that makes inputs")
+def test_a_worker_on_another_machine_gets_inputs_that_are_made(shop: Workshop) -> None:
+    """Each is made here when it is asked about, and sent; the cache of the worker has it then."""
+    rows = "".join(f"c{n},{{images}}/{n}.pgm,{n}\n" for n in range(3))
+    sections = '[data.images]\npath = "images"\n[vary.brighter]\nkind = "brightness"\nvalues = [0, 20, 40]\n'
+    shop.script(rows=f"id,input,expect\n{rows}", sections=sections)
+    for n in range(3):
+        shop.write(f"toy/images/{n}.pgm", f"P2\n3 2\n255\n{n} 9 9 9 9 9\n")
+    shop.interface(
+        "from pathlib import Path\ndef answer(case, params):\n"
+        "    return (str(Path(case.input).read_bytes()[-6]), int(Path(case.input).read_bytes()[-1]))\n"
+    )
+    with dask_processes(workers=0) as cluster:
+        cluster.add_worker(threads=2, hidden=shop.folder.parent)
+        inline, spread = on_cluster(shop, cluster)
+        assert inline == spread
+        # The last pixel is 9, and brighter in the versions.
+        assert [one["score"] for one in spread][1:3] == [29, 49]
+        made = cluster.folder / "cache/hate/varied"
+        assert len([path for path in made.iterdir() if not path.name.startswith(".")]) == 6
+        shop.env["XDG_CACHE_HOME"] = str(cluster.folder / "cache")
+        kinds = {one["kind"]: one["what"] for one in shop.hate("cache", "list", "--format", "json").json["entries"]}
+        assert kinds["received"] == "files that another machine sent for a run"
+
+
+def test_engines_of_other_packages(shop: Workshop, tmp_path: Path) -> None:
+    """Only one can be chosen, and none can have this name."""
+    entry = (
+        "from harness.options import OptionSet, option\nfrom harness.options.entries import EngineEntry\n"
+        "class Options(OptionSet):\n    {name}: str | None = option('--{name}', default=None)\n"
+        "ENTRY = EngineEntry(name='{name}', options=Options, where='nowhere:Engine')\n"
+    )
+    (tmp_path / "packages").mkdir()
+    packages = Packages(tmp_path / "packages")
+    packages.add("one", "hate.engines", "grid = grid_entry:ENTRY", entry.format(name="grid"))
+    packages.add("two", "hate.engines", "cluster = cluster_entry:ENTRY", entry.format(name="cluster"))
+    shop.env["PYTHONPATH"] = str(packages.folder)
+    shop.script()
+    shop.interface()
+    done = shop.hate("run", "toy", "--cluster", "local:1", "--grid", "x")
+    taken, excluded = done.err.splitlines()
+    assert (done.status, "two 1.0, entry hate.engines: cluster: this name is built in" in taken) == (2, True)
+    assert excluded == "hate: --cluster and --grid exclude one another: each says where cases are run"
 
 
 def test_a_worker_that_dies_after_its_answer_has_answered() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.dask_processes import DaskProcesses, dask_processes
+from tests.cluster.dask_processes import DaskProcesses, dask_processes
 from tests.workshop import Record, Workshop, wait_until
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
