@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.script import versions
-from harness.script.versions import VersionStore
+from harness.vary import making
+from harness.vary.making import VersionStore
 from tests.script.pictures import pgm, picture, varied_script
 from tests.workshop import Record, Workshop, errors, wait_until
 
@@ -298,7 +298,7 @@ def test_a_task_that_cannot_move_its_truth_says_so(shop: Workshop, monkeypatch: 
 def test_the_cache_is_bounded_and_keeps_what_is_in_use(tmp_path: Path) -> None:
     store = VersionStore(tmp_path, most_bytes=10_000)
     image = np.zeros((50, 50), dtype=np.uint8)  # 2,500 bytes and a header
-    old = time.time() - 2 * versions.IN_USE_SECONDS
+    old = time.time() - 2 * making.IN_USE_SECONDS
     for n in range(8):
         store.write(f"{n}.pgm", image)
         os.utime(tmp_path / f"{n}.pgm", (old + n, old + n))
