@@ -71,7 +71,7 @@ class KnownCommands(Collection[str]):
     """The names of all commands. Other packages are looked for only if a name is not known here."""
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in COMMANDS or MORE.find(name) is not None)
+        return name in COMMANDS or name in MORE.here() or name in MORE.names()
 
     def __iter__(self) -> Iterator[str]:
         return iter([*COMMANDS, *MORE.names()])
@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
             return command
         entry = MORE.find(cmd_name)
-        return None if entry is None else resolve_name(entry.where)
+        return None if entry is None else _load(entry)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -112,10 +112,21 @@ class LazyGroup(click.Group):
         """The list for `hate --help`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-        entries = [MORE.find(name) for name in MORE.names()]
+        others = [MORE.find(plugin.name) for plugin, problem in MORE.all() if problem is None]
+        entries = [*MORE.here().values(), *filter(None, others)]
         if entries:
             with formatter.section("Experiments, and commands of other packages"):
-                formatter.write_dl([(entry.name, entry.summary) for entry in entries if entry is not None])
+                formatter.write_dl([(entry.name, entry.summary) for entry in entries])
+
+
+def _load(entry: CommandEntry) -> click.Command:
+    try:
+        command = resolve_name(entry.where)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
+    if not isinstance(command, click.Command):
+        raise UsageError(f"hate {entry.name}: {entry.where} is not a click command")
+    return command
 
 
 def _asks_for_more(command: click.Command, words: Sequence[str]) -> bool:

@@ -221,15 +221,13 @@ class OptionSet:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
         """A set from keyword arguments; a TypeError names the nearest option for one that does not exist."""
-        unknown = _unknown(cls, settings)
-        if unknown:
+        if _unknown(cls, settings):
             from harness.options.entries import include_others
 
-            include_others()
-            unknown = _unknown(cls, settings)
-        for name in unknown:
-            names = sorted(declared.name for declared in declared_options(cls))
-            raise TypeError(f"there is no option {name!r}; {nearest(name, names)}")
+            problems = include_others()
+            for name in _unknown(cls, settings):
+                names = sorted(declared.name for declared in declared_options(cls))
+                raise TypeError("; ".join([f"there is no option {name!r}", nearest(name, names), *problems]))
         return cls(**settings)
 
     @classmethod

@@ -15,6 +15,7 @@ from harness.script.cases import load_cases
 from harness.script.folds import fold_scripts, training_material, write_folds
 from harness.script.load import load_script
 from harness.transcript.importing import registry
+from tests.packages import Packages
 from tests.workshop import Workshop
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "hate-words"
@@ -62,8 +63,11 @@ def test_the_example_is_installed_and_used(shop: Workshop, installed: Path) -> N
     dictation(shop).write("per_utt", PER_UTT)
     listed = shop.hate("list", "--plugins", "--format", "json").json["plugins"]
     assert [(one["group"], one["name"], one["problem"]) for one in listed] == [
-        ("hate.tasks", "words", None), ("hate.measures", "wer", None), ("hate.importers", "kaldi", None),
-    ]  # fmt: skip
+        ("hate.tasks", "words", None),
+        ("hate.measures", "wer", None),
+        ("hate.importers", "kaldi", None),
+        ("hate.commands", "misheard", None),
+    ]
     assert {(one["package"], one["version"]) for one in listed} == {("hate-words", "0.1.0")}
     row = shop.hate(*RUN, "-o", "a.jsonl").row
     assert (row["tests"], row["TP"], row["FN"], row["ER"]) == (8, 4, 4, 0)
@@ -72,6 +76,9 @@ def test_the_example_is_installed_and_used(shop: Workshop, installed: Path) -> N
     assert shop.hate("import", "per_utt", "-o", "tri3.jsonl").status == 0
     rated = shop.hate("rate", "tri3.jsonl", "--statistic", "wer", "--format", "json").json["transcripts"][0]
     assert rated["value"] == pytest.approx(2 / 7)
+    assert "misheard  the words that were missed most often" in shop.hate("--help").out
+    missed = shop.hate("misheard", "a.jsonl", "--top", "1", "--format", "json").json
+    assert missed == {"words": [{"word": "where", "expected": 1, "missed": 1}]}
 
 
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,21 +198,6 @@ def test_word_errors_match_the_definition(expected: tuple[str, ...], message: tu
     finally:
         sys.path.remove(str(EXAMPLE))
     assert word_errors(expected, message) == twin(expected, message)
-
-
-class Packages:
-    """Packages with entry points, as an installer would write them, in a folder on Python's path."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def add(self, package: str, group: str, entry: str, source: str) -> None:
-        module = entry.partition("=")[2].partition(":")[0].strip()
-        (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
-        info = self.folder / f"{package.replace('-', '_')}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
-        (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n", encoding="utf-8")
 
 
 @pytest.fixture

@@ -1,0 +1,172 @@
+"""What other packages add to the command line: commands and options, each in a process of its own, as users have it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.packages import Packages
+from tests.workshop import WAIT, Workshop
+
+COMMAND = """
+from harness.plugins import CommandEntry
+HELLO = CommandEntry("hello", "say hello", "hello_code:hello")
+"""
+COMMAND_CODE = """
+import click
+@click.command("hello")
+@click.option("--loud", is_flag=True)
+def hello(loud):
+    print("HELLO" if loud else "hello")
+"""
+OPTIONS = """
+from harness.options import OptionSet, Range, option
+from harness.options.comparing import CompareOptions
+from harness.options.entries import OptionsEntry
+class AgreedOptions(OptionSet):
+    agreed: bool = option("--agreed", default=False, help="Count the cases on which all agree.")
+    least: int = option("--least", default=0, within=Range(0), needs=("agreed",), help="Refuse fewer.")
+AGREED = OptionsEntry(name="agreed", extends=CompareOptions, options=AgreedOptions, where="agreed_code:AGREED")
+"""
+OPTIONS_CODE = """
+from dataclasses import replace
+from harness.api.extension import Extension
+from harness.api.result import Addition
+from harness.errors import UsageError
+from harness.report.blocks import Heading, Table
+class Agreed(Extension):
+    def prepare(self, options):
+        if options.unpaired:
+            raise UsageError("--agreed needs the same cases; leave out --unpaired")
+        return replace(options, statistic="rate")
+    def add(self, result, options):
+        success = result.found.aligned.success
+        count = int((success == success[0]).all(axis=0).sum())
+        if count < options.least:
+            raise UsageError(f"--least {options.least}: only {count} cases agree")
+        return Addition({"cases": count}, [Heading("Agreed"), Table(["cases"], [[count]])], ["counted by agreed"])
+AGREED = Agreed()
+"""
+
+
+def python(shop: Workshop, code: str) -> "subprocess.CompletedProcess[str]":
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=WAIT)
+
+
+@pytest.fixture
+def packages(shop: Workshop, tmp_path: Path) -> Packages:
+    """A folder that is on the path of every process."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    shop.env["PYTHONPATH"] = str(folder)
+    shop.script()
+    for name, text in (("one", "case.input"), ("two", "'x'")):
+        shop.write(f"{name}.py", f"NAME = '{name}'\ndef answer(case, params):\n    return {text}\n")
+        assert shop.hate("run", "toy", "--interface", f"{name}.py", "-o", f"{name}.jsonl").status == 0
+    return Packages(folder)
+
+
+def test_a_command_of_another_package(shop: Workshop, packages: Packages) -> None:
+    packages.add("greeting", "hate.commands", "hello = hello_entry:HELLO", COMMAND)
+    packages.write("hello_code", COMMAND_CODE)
+    assert shop.hate("hello", "--loud").out == "HELLO\n"
+    assert "hello  say hello" in shop.hate("--help").out
+    assert shop.hate("helo").err.endswith("is 'helo' the command 'hello'?\n")
+    listed = shop.hate("list", "--plugins", "--format", "json").json["plugins"]
+    assert [(one["package"], one["group"], one["name"], one["problem"]) for one in listed] == [
+        ("greeting", "hate.commands", "hello", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "message"),
+    [
+        (COMMAND.replace("say hello", ""), COMMAND_CODE, "summary is missing"),
+        (COMMAND.replace("_code:hello", "_code"), COMMAND_CODE, "where is not a module and a click command"),
+        (COMMAND.replace('"hello",', '"hallo",'), COMMAND_CODE, "its name is 'hallo', but the entry's is 'hello'"),
+        ("HELLO = 3", COMMAND_CODE, "is a int, not a harness.plugins.CommandEntry"),
+        ("1 / 0", COMMAND_CODE, "cannot be loaded: ZeroDivisionError"),
+        (COMMAND, "hello = 3", "hate hello: hello_code:hello is not a click command"),
+        (COMMAND, "import nowhere_at_all", "hate hello: hello_code:hello cannot be loaded: No module named"),
+    ],
+)
+def test_a_broken_command_is_an_error_of_one_line(
+    shop: Workshop, packages: Packages, entry: str, code: str, message: str
+) -> None:
+    packages.add("greeting", "hate.commands", "hello = hello_entry:HELLO", entry)
+    packages.write("hello_code", code)
+    done = shop.hate("hello")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert message in done.err
+    # It does not stand in the way of anything else.
+    assert shop.hate("--help").status == 0
+    assert shop.hate("rate", "one.jsonl").status == 0
+
+
+def test_a_command_may_not_take_a_name_that_is_there(shop: Workshop, packages: Packages) -> None:
+    packages.add("greeting", "hate.commands", "rate = hello_entry:HELLO", COMMAND.replace('"hello"', '"rate"'))
+    assert shop.hate("rate", "one.jsonl").status == 0
+    [listed] = shop.hate("list", "--plugins", "--format", "json").json["plugins"]
+    assert "this name is built in" in listed["problem"]
+
+
+def test_options_of_another_package_add_to_a_result(shop: Workshop, packages: Packages) -> None:
+    both = ("compare", "one.jsonl", "two.jsonl")
+    before = shop.hate(*both, "--format", "json")
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.write("agreed_code", OPTIONS_CODE)
+    assert shop.hate(*both, "--format", "json").json == before.json
+    found = shop.hate(*both, "--agreed", "--format", "json")
+    assert found.json == before.json | {"agreed": {"cases": 3}}
+    text = shop.hate(*both, "--agreed")
+    assert "Agreed" in text.out
+    assert "counted by agreed" in text.err
+    assert "--agreed" in shop.hate("compare", "--help").out
+    assert "--agreed" not in shop.hate("rate", "--help").out
+    told = [shop.hate(*both, *more).err for more in (["--least", "2"], ["--agreed", "--least", "9"])]
+    assert told[0] == "hate: --least does nothing without --agreed; add it, or leave --least out\n"
+    assert told[1] == "hate: --least 9: only 3 cases agree\n"
+    assert "leave out --unpaired" in shop.hate(*both, "--agreed", "--unpaired").err
+    assert shop.hate(*both, "--agreeed").status == 2
+
+
+def test_the_same_options_in_python(shop: Workshop, packages: Packages) -> None:
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.write("agreed_code", OPTIONS_CODE)
+    code = (
+        "import harness, pickle\n"
+        "found = harness.compare(['one.jsonl', 'two.jsonl'], agreed=True)\n"
+        "print(found.to_dict()['agreed'], 'Agreed' in str(found), found.remarks[-1])\n"
+        "from harness.options.comparing import CompareOptions\n"
+        "options = CompareOptions(agreed=True)\n"
+        "print(pickle.loads(pickle.dumps(options)) == options, options)\n"
+    )
+    assert python(shop, code).stdout.splitlines() == [
+        "{'cases': 3} True counted by agreed",
+        "True CompareOptions(agreed=True)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            OPTIONS.replace("options=AgreedOptions", "options=3"),
+            "options is not a subclass of harness.options.OptionSet",
+        ),
+        (OPTIONS.replace("agreed_code:AGREED", "agreed_code"), "where is not a module and an object"),
+        ("1 / 0", "cannot be loaded: ZeroDivisionError"),
+    ],
+)
+def test_broken_options_are_said_and_stand_in_nobodys_way(
+    shop: Workshop, packages: Packages, entry: str, message: str
+) -> None:
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", entry)
+    done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed")
+    assert done.status == 2
+    assert message in done.err.splitlines()[0]
+    assert "No such option '--agreed'" in done.err.splitlines()[1]
+    assert shop.hate("compare", "one.jsonl", "two.jsonl").err == ""
+    assert message in python(shop, "import harness\nharness.compare(['one.jsonl', 'two.jsonl'], agreed=True)").stderr

@@ -1,0 +1,89 @@
+"""Rooms can be taken away: without the folder of one, what is left works and passes its own tests."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.plugins import ROOMS, in_rooms
+from tests.recipes.recipe import JSON, ChangedPackage
+from tests.rooms import needs_all_rooms
+from tests.workshop import Workshop
+from tools.documents.pages import ROOT
+
+pytestmark = needs_all_rooms
+
+# What only goes with a room: a command line that is refused without it.
+OF_ROOMS = {
+    "lab": ("compare", "a.jsonl", "b.jsonl", "--cross-check"),
+    "cluster": ("run", "toy", "--cluster", "local:1", "-o", "c.jsonl"),
+    "vary": ("run", "toy", "--no-vary", "-o", "c.jsonl"),
+}
+# The tests that have most to do with what rooms bring in, and with how they do it.
+TESTS = (
+    "tests/test_house.py",
+    "tests/api",
+    "tests/cli",
+    "tests/comparing",
+    "tests/curves",
+    "tests/engine",
+    "tests/identification",
+    "tests/products",
+    "tests/script",
+)
+
+
+@pytest.fixture
+def package(shop: Workshop, tmp_path: Path, room: str) -> ChangedPackage:
+    """A copy of the package without a room, of which Python's cache is left, as git leaves it."""
+    found = ChangedPackage(shop, tmp_path / "copy")
+    shutil.rmtree(found.folder / "harness" / room)
+    (found.folder / "harness" / room / "__pycache__").mkdir(parents=True)
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_is_left_works(room: str, shop: Workshop, package: ChangedPackage) -> None:
+    shop.script()
+    shop.interface()
+    shop.write("other.py", "NAME = 'other'\ndef answer(case, params):\n    return ('x', 1.0)\n")
+    commands = [plugin.name for plugin in in_rooms("hate.commands") if plugin.value.startswith(f"harness.{room}.")]
+    done = package.do(
+        {
+            "help": ("--help",),
+            "list": ("list", *JSON),
+            "run": ("run", "toy", "-o", "a.jsonl", *JSON),
+            "other": ("run", "toy", "--interface", "other.py", "-o", "b.jsonl", *JSON),
+            "sweep": ("sweep", "toy", "--param", "threshold=0,1", *JSON),
+            "compare": ("compare", "a.jsonl", "b.jsonl", *JSON),
+            "rate": ("rate", "a.jsonl", "--statistic", "rate,tpr", *JSON),
+            "roc": ("roc", "hdigits/wisard", *JSON),
+            "cmc": ("cmc", "faces", *JSON),
+            "report": ("report", "a.jsonl", "b.jsonl", "-o", "page.html"),
+            "describe": ("describe", "hdigits"),
+            "option": OF_ROOMS[room],
+            **{f"hate {name}": (name, "a.jsonl") for name in commands},
+        },
+        refused=["option", *(f"hate {name}" for name in commands)],
+    )
+    assert "No such option" in done["option"].err
+    names = {line.split()[0] for line in done["help"].out.splitlines() if line.startswith("  ")}
+    assert "compare" in names
+    assert not names & set(commands)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_is_left_passes_its_tests(room: str, package: ChangedPackage) -> None:
+    for name in ("benchmarks", "docs", "examples", "fuzz", "tools", "pyproject.toml", "README.md", "CHANGELOG.md"):
+        (package.folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "tests", package.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(package.folder / "tests" / room)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *TESTS],
+        cwd=package.folder, env=package.shop.env | {"PYTHONPATH": str(package.folder)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
