@@ -58,8 +58,9 @@ def part_of(summary: TranscriptSummary) -> str:
 def _is_short(summary: TranscriptSummary) -> bool:
     """Whether cases are missing; older and imported transcripts only show it by their number of records."""
     cases, part = summary.header.test.cases, summary.header.part
-    whole = cases is not None and not summary.header.originals_of
-    return "limit" in part or (whole and _case_count(summary) < cases)
+    if "limit" in part:
+        return True
+    return cases is not None and not summary.header.originals_of and _case_count(summary) < cases
 
 
 def _case_count(summary: TranscriptSummary) -> int:

@@ -264,7 +264,7 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
         ("hate run hdigits --interface wis", "wisard"),
         ("hate run hdigits --param thr", "threshold="),
         ("hate run hdigits --interface wisard --param b", "bits="),
-        ("hate sweep vase --interface smooth --param rad", "radius="),
+        ("hate sweep shapes --interface relief --param win", "window="),
         ("hate compare hdigits/wis", "hdigits/wisard"),
     ],
 )

@@ -1,6 +1,7 @@
 """Runs of a test that varies its inputs: the same records however it is run, and a cache that several may use."""
 
 import hashlib
+import json
 import os
 import signal
 import time
@@ -12,7 +13,8 @@ import pytest
 
 from harness.vary import making
 from harness.vary.making import VersionStore
-from tests.script.pictures import pgm, picture, varied_script
+from tests.cli.test_case_list import RECORDING, listed
+from tests.vary.pictures import pgm, picture, varied_script
 from tests.workshop import Record, Workshop, errors, wait_until
 
 NOISE = '[vary.noise]\nkind = "gaussian"\nvalues = [0, 5, 10]\n'
@@ -150,6 +152,17 @@ def test_originals_are_never_taken_by_name(shop: Workshop) -> None:
     assert "covers only a part (originals only)" in done.err
 
 
+@pytest.mark.parametrize("command", ["rate", "confusion"])
+def test_commands_that_run_a_test_first_can_take_the_originals_alone(shop: Workshop, command: str) -> None:
+    varied_script(shop.folder / "toy", NOISE, images=IMAGES)
+    shop.interface(DIGEST)
+    done = shop.call(command, "toy", "--no-vary", "-o", "originals.jsonl")
+    assert done.status == 0, done.err
+    assert [record["id"] for record in shop.records("originals.jsonl")] == list("01234")
+    done = shop.call(command, "originals.jsonl", "--no-vary")
+    assert (done.status, "--no-vary is for a test that is run" in done.err) == (2, True)
+
+
 def test_no_vary_needs_something_that_varies(shop: Workshop) -> None:
     shop.script()
     shop.interface()
@@ -168,6 +181,23 @@ def test_describe_says_what_is_varied(shop: Workshop) -> None:
     assert list(facts["data"]) == ["images"]
     listed = {test["name"]: test["cases"] for test in shop.call("list", "--format", "json").json["tests"]}
     assert listed["toy"] == 45
+
+
+def test_the_list_of_cases_is_what_a_program_is_told(shop: Workshop) -> None:
+    shop.interface(RECORDING % "None")
+    shop.call("run", "vase", "--limit", "12", "-o", "out.jsonl")
+    seen = [json.loads(line) for line in (shop.folder / "seen.jsonl").read_text().splitlines()]
+    found = [{"expect": "", "columns": {}} | one for one in listed(shop, "vase", "--limit", "12")]
+    assert found == seen
+    assert len({one["input"] for one in found}) == 12
+    assert all(Path(one["input"]).is_file() for one in found)
+
+
+def test_a_list_of_cases_says_which_input_cannot_be_made(shop: Workshop) -> None:
+    varied_script(shop.folder / "toy", NOISE, images={"1.pgm": b"no image at all"})
+    done = shop.call("cases", "toy")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "hate: input '{images}/1.pgm' cannot be varied: it is not an image" in done.err
 
 
 def test_an_original_that_cannot_be_read_is_an_error_of_its_versions(shop: Workshop) -> None:

@@ -14,8 +14,8 @@ from harness.script.cases import CaseSet
 from harness.script.load import load_script
 from harness.vary.kinds import KINDS
 from harness.vary.variation import Variation, VaryAxis
-from tests.script.pictures import pgm, picture, varied_script
 from tests.script.scripts import load, mistakes
+from tests.vary.pictures import pgm, picture, varied_script
 
 NOISE = '[vary.noise]\nkind = "gaussian"\nvalues = [0, 5, 10.5]\n'
 LIGHT = '[vary.light]\nkind = "contrast"\nvalues = [1, 0.5]\n'
