@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Collection, Iterator, Sequence
-from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from click.shell_completion import get_completion_class
 
 from harness import __version__
 from harness.errors import UsageError
-from harness.plugins import CommandEntry, PluginGroup
+from harness.plugins import CommandEntry, PluginGroup, load_object
 
 # Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
 COMMANDS = {
@@ -121,7 +120,7 @@ class LazyGroup(click.Group):
 
 def _load(entry: CommandEntry) -> click.Command:
     try:
-        command = resolve_name(entry.where)
+        command = load_object(entry.where)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
     if not isinstance(command, click.Command):

@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import MissingExtra, UsageError
 from harness.interface.contract import Interface, Session
 from harness.options.entries import EngineEntry, all_added
+from harness.plugins import load_object
 
 if TYPE_CHECKING:
     from harness.engine.plan import Plan, RunOptions
@@ -72,5 +72,5 @@ def _chosen(options: "RunOptions") -> EngineEntry | None:
 
 @functools.cache
 def _load(where: str) -> Engine:
-    engine: Engine = resolve_name(where)()
+    engine: Engine = load_object(where)()
     return engine
