@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.options.entries import SECTIONS
 from harness.report.text import safe_lines, wrapped_lines
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
 from harness.script.expansion import Expansion
-from harness.script.sections import section_names
 
 
 def test_facts(cases: CaseSet) -> dict[str, Any]:
     """What is known about a test, as in the JSON output."""
     script, test = cases.script, cases.script.file.test
-    trained, expansion, sections = script.file.train, script.expansion, section_names()
+    trained, expansion = script.file.train, script.expansion
     return {
         "name": script.name,
         "version": script.version,
@@ -39,7 +39,8 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
             "positive": None if script.is_blind else cases.positives,
             "negative": None if script.is_blind else len(cases) - cases.positives,
         },
-        **{name: expansion.facts() if expansion is not None and expansion.name == name else {} for name in sections},
+        **{name: {} for name in SECTIONS.here()},
+        **({} if expansion is None else {expansion.name: expansion.facts()}),
         "originals": len(cases.originals()),
         "gallery": None
         if cases.gallery is None

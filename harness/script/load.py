@@ -12,12 +12,13 @@ from harness.files.digest import digest
 from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, line_place, read_toml, validate_rest
+from harness.options.entries import SECTIONS
 from harness.params import Param, ParamType, Value, nearest
 from harness.script.expansion import ORIGINAL, Expansion
 from harness.script.library import SUFFIX as SUFFIX
 from harness.script.references import inside
 from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
-from harness.script.sections import script_model, section_names, take_sections
+from harness.script.sections import script_model, take_sections
 from harness.tasks import find_task
 from harness.tasks.task import Task, TaskRules
 
@@ -160,7 +161,7 @@ class FaultyScript:
     def has_cases(self) -> bool:
         """Whether enough is right to check the cases too."""
         keys = (("test", "task"), ("test", "tolerance"), ("cases",), ("data",), ("gallery",))
-        return not self.is_wrong(*keys, (self.script.file.test.task,), *((name,) for name in section_names()))
+        return not self.is_wrong(*keys, (self.script.file.test.task,), *((name,) for name in SECTIONS.names()))
 
 
 # What a script must have; where one of these is wrong, the rest can still be checked with another value.

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from harness.errors import ScriptError
+from harness.errors import ScriptError, UsageError
 from harness.options.entries import SECTIONS
 from harness.script.expansion import Expansion
 from harness.script.schema import ScriptFile
@@ -15,21 +15,20 @@ from harness.script.schema import ScriptFile
 _OF_ROOMS = ("vary",)
 
 
-def section_names() -> list[str]:
-    """The names of all sections, of this package and of others."""
-    return SECTIONS.names()
-
-
 def script_model(keys: Iterable[str], about: str) -> type[ScriptFile]:
     """What a script with these keys must look like; `about` is what to call it in messages."""
     more = [key for key in keys if key not in ScriptFile.model_fields]
+    if not more:
+        return ScriptFile
     for name in _OF_ROOMS:
         if name in more and SECTIONS.find(name) is None:
             raise ScriptError(
                 f"{about}: [{name}] cannot be read: this copy of hate-harness has no folder harness/{name}; "
                 "install it completely"
             )
-    return _model_with(tuple(section_names())) if more else ScriptFile
+    # Those that are here, of which a key may be a misspelling, and those of others that are used.
+    used = [name for name in more if SECTIONS.find(name) is not None]
+    return _model_with(tuple(dict.fromkeys([*SECTIONS.here(), *used])))
 
 
 @cache
@@ -38,16 +37,22 @@ def _model_with(names: tuple[str, ...]) -> type[ScriptFile]:
     return create_model("ScriptFile", __base__=ScriptFile, **fields)
 
 
+@cache
 def _class(name: str) -> type[Expansion]:
     entry = SECTIONS.find(name)
-    if entry is None:
-        raise ScriptError(f"[{name}] cannot be read: nobody knows it")
-    found: type[Expansion] = entry.load()
+    try:
+        found = None if entry is None else entry.load()
+    except Exception as error:  # foreign code may raise anything
+        text = " ".join(str(error).split())
+        raise UsageError(f"section [{name}] cannot be loaded: {type(error).__name__}: {text}") from None
+    if not (isinstance(found, type) and issubclass(found, Expansion)):
+        where = f"{Expansion.__module__}.{Expansion.__name__}"
+        raise UsageError(f"section [{name}] cannot be loaded: its entry names no subclass of {where}")
     return found
 
 
 def take_sections(file: ScriptFile) -> tuple[ScriptFile, list[Expansion]]:
-    """A script without its sections of others, and what these say."""
+    """A script without the sections that come in from elsewhere, and what these say."""
     core = {name: getattr(file, name) for name in ScriptFile.model_fields}
     added = [name for name in type(file).model_fields if name not in core and getattr(file, name) is not None]
     found = [_class(name).of(getattr(file, name)) for name in added]

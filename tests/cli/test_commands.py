@@ -64,7 +64,8 @@ def test_a_list_fetches_nothing(toy: Workshop) -> None:
     done = toy.call("list", "--format", "json")
     counts = {test["name"]: test["cases"] for test in done.json["tests"]}
     assert (counts["toy"], counts["globbed"]) == (1, None)
-    assert done.err == ""
+    # A bundled test may need a room that is not there.
+    assert [line for line in done.err.splitlines() if "has no folder harness/" not in line] == []
     assert "globbed" in toy.call("list").out
 
 

@@ -11,8 +11,8 @@ from harness.script.cases import load_cases
 from harness.script.load import load_script
 from harness.script.telling import is_telling, telling_columns
 from harness.site.fetch import fetch_data
-from tests.workshop import Workshop
 from tests.rooms import usable_scripts
+from tests.workshop import Workshop
 
 Pairs = Sequence[tuple[str, Hashable]]
 
