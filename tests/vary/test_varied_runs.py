@@ -14,6 +14,7 @@ import pytest
 from harness.vary import making
 from harness.vary.making import VersionStore
 from tests.cli.test_case_list import RECORDING, listed
+from tests.site.published_site import served
 from tests.vary.pictures import pgm, picture, varied_script
 from tests.workshop import Record, Workshop, errors, wait_until
 
@@ -221,6 +222,18 @@ def test_data_that_is_a_single_image(shop: Workshop) -> None:
     )
     shop.interface(DIGEST)
     assert len(set(answers(shop.run()).values())) == 3
+
+
+def test_a_script_on_a_web_server(shop: Workshop, tmp_path: Path) -> None:
+    rows, keys = "id,input,expect\n1,{one},x\n", '[data.one]\npath = "1.pgm"\n'
+    path = varied_script(tmp_path / "toy", NOISE, images={}, keys=keys, rows=rows)
+    path.write_text(path.read_text().replace('[data.images]\npath = "images"\n', ""))
+    (path.parent / "1.pgm").write_bytes(IMAGES["1.pgm"])
+    shop.interface(DIGEST)
+    with served(path.parent) as server:
+        done = shop.call("run", server.url("/toy.hate.toml"), "-o", "out.jsonl")
+    assert done.status == 0, done.err
+    assert len(set(answers(shop.records()).values())) == 3
 
 
 def test_a_sweep_and_folds_run_on_versions(shop: Workshop) -> None:
