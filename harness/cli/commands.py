@@ -35,7 +35,6 @@ COMMANDS = {
     "fuse": ("fuse", "combine the answers of several algorithms into one transcript"),
     "power": ("power", "how many units and cases a test needs; what a test could have shown"),
     "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),
-    "urn": ("experiments", "which way of sampling explains how a rate varies from trial to trial"),
     "convert": ("convert", "store a transcript in another form: .jsonl, .jsonl.gz, .parquet"),
     "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from harness.cli.commands import commands_here
 from tests.products.designs import DESIGNS
 from tests.products.subjects import SUBJECTS
 
@@ -31,7 +32,9 @@ CALLS = {
     "power": Call("power", 2),
     "report": Call("report", 2, ("-o", "page.md", "--force"), json=False),
     "fuse": Call("fuse", 3, ("-o", "fused.jsonl", "--force")),
+    "anova": Call("anova", 2, ("--by", "group")),
 }
+CALLS = {name: call for name, call in CALLS.items() if call.command in commands_here()}
 CURVES = ("roc", "det", "pr", "froc", "cmc")
 
 

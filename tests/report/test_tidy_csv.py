@@ -57,7 +57,6 @@ OTHERS = {
     "power": ("power", "--difference", "0.05", "--discordance", "0.2"),
     "power of a pilot": ("power", WISARD, WITCH),
     "rule of 30": ("power", "--rule-of-30", "0.01"),
-    "anova": ("rate", WISARD, WITCH, "--anova", "truth"),
     "list": ("list",),
     "list --transcripts": ("list", "--transcripts"),
     "list --interfaces": ("list", "--interfaces"),

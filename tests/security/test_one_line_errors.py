@@ -155,8 +155,8 @@ def test_a_transcript_with_a_byte_order_mark(mark: bytes, words: str, toy: Works
 
 
 def test_two_letters_in_the_wrong_order(shop: Workshop) -> None:
-    """`urn` has as many letters of `rnu` in order as `run` has, and comes later in the alphabet of nobody's fingers."""
-    for typed, meant in {"rnu": "run", "lsit": "list", "tset": "test", "urn ": "urn"}.items():
+    """`urn`, if it is there, has as many letters of `rnu` in order as `run` has."""
+    for typed, meant in {"rnu": "run", "lsit": "list", "tset": "test"}.items():
         assert f"'{meant}'?" in shop.call(typed).err
 
 

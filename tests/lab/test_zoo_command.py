@@ -1,4 +1,4 @@
-"""`hate rate --zoo`: people by their scores, against means computed one by one."""
+"""`hate zoo`: people by their scores, against means computed one by one."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import harness
+from harness.lab.zoo.command import zoo
 from tests.comparing.transcripts import transcript
 from tests.workshop import Workshop
 
@@ -34,7 +34,7 @@ def _scores(path: Path, *, goat: float = 0.0, people: int = 16, distance: bool =
 @pytest.mark.parametrize("distance", [False, True])
 def test_means_and_kinds_are_those_of_loops(shop: Workshop, distance: bool) -> None:
     rows = _scores(shop.folder / "a.jsonl", goat=1.0, distance=distance)
-    found = shop.call("rate", "a.jsonl", "--zoo", "claimed,real", "--format", "json").json["transcripts"][0]
+    found = shop.call("zoo", "a.jsonl", "--subjects", "claimed,real", "--format", "json").json["transcripts"][0]
     genuine: dict[str, list[float]] = defaultdict(list)
     impostor: dict[str, list[float]] = defaultdict(list)
     claimed: dict[str, list[float]] = defaultdict(list)
@@ -61,7 +61,7 @@ def test_means_and_kinds_are_those_of_loops(shop: Workshop, distance: bool) -> N
 def test_worms_are_found_where_there_are_any(shop: Workshop) -> None:
     _scores(shop.folder / "a.jsonl", goat=3.0)
     _scores(shop.folder / "b.jsonl")
-    found = shop.call("rate", "a.jsonl", "b.jsonl", "--zoo", "claimed,real", "--format", "json").json["transcripts"]
+    found = shop.call("zoo", "a.jsonl", "b.jsonl", "--subjects", "claimed,real", "--format", "json").json["transcripts"]
     worms = found[0]["animals"]["worms"]
     assert (worms["count"], worms["expected"]) == (4, 1.0)
     assert {one["name"] for one in found[0]["subjects"] if "worm" in one["kinds"]} == {"p00", "p01", "p02", "p03"}
@@ -71,7 +71,7 @@ def test_worms_are_found_where_there_are_any(shop: Workshop) -> None:
     assert found[0]["tests"]["lambs"]["p_value"] < 0.001
     assert found[1]["tests"]["goats"]["p_value"] > 0.05
     assert all(one["p_adjusted"] > 0.05 for one in found[1]["animals"].values())
-    text = shop.call("rate", "a.jsonl", "--zoo", "claimed,real").out
+    text = shop.call("zoo", "a.jsonl", "--subjects", "claimed,real").out
     assert "More worms than chance gives." in text
     assert "lambs: some are imitated more easily than others" in text
 
@@ -79,9 +79,9 @@ def test_worms_are_found_where_there_are_any(shop: Workshop) -> None:
 def test_python_and_the_table_of_subjects(shop: Workshop) -> None:
     path = shop.folder / "a.jsonl"
     _scores(path)
-    done = shop.call("rate", "a.jsonl", "--zoo", "claimed,real", "--format", "csv")
+    done = shop.call("zoo", "a.jsonl", "--subjects", "claimed,real", "--format", "csv")
     assert len(done.out.splitlines()) == 17
-    assert harness.zoo(path, "claimed,real").to_dict()["transcripts"][0]["people"] == 16
+    assert zoo(path, subjects="claimed,real").to_dict()["transcripts"][0]["people"] == 16
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,24 @@ def test_python_and_the_table_of_subjects(shop: Workshop) -> None:
 )
 def test_mistakes(shop: Workshop, columns: str, message: str) -> None:
     _scores(shop.folder / "a.jsonl")
-    done = shop.call("rate", "a.jsonl", "--zoo", columns)
+    done = shop.call("zoo", "a.jsonl", "--subjects", columns)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert message in done.err
+
+
+def test_a_test_is_run_first_unless_the_columns_are_not_two(shop: Workshop) -> None:
+    shop.interface("def answer(case, params):\n    return case.id[3]\n")
+    assert "name two columns" in shop.call("zoo", "hdigits", "--subjects", "expect").err
+    assert not (shop.folder / "transcripts").exists()
+    words = ("--subjects", "expect,truth", "--format", "json")
+    done = shop.call("zoo", "hdigits", "--interface", "wisard", "-o", "mine.jsonl", *words)
+    assert done.status == 0, done.err
+    assert done.json == shop.call("zoo", "mine.jsonl", *words).json
 
 
 def test_few_people_are_no_zoo(shop: Workshop) -> None:
     _scores(shop.folder / "a.jsonl", people=7)
     assert (
         "7 subjects have genuine and impostor scores; the zoo needs 8"
-        in shop.call("rate", "a.jsonl", "--zoo", "claimed,real").err
+        in shop.call("zoo", "a.jsonl", "--subjects", "claimed,real").err
     )

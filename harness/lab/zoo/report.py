@@ -1,8 +1,12 @@
-"""The biometric zoo, for people."""
+"""The biometric zoo as a result: JSON and a table for programs, tables and sentences for people."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from harness.analysis.zoo import Zoo
+from harness.analysis.run_names import identity_json
+from harness.api.result import Result
+from harness.lab.zoo.analysis import Zoo
 from harness.model import finite
 from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.numbers import p_cell, p_is
@@ -15,6 +19,28 @@ _WHAT = {
     "lambs": "some are imitated more easily than others",
     "wolves": "some imitate others more easily",
 }
+
+
+@dataclass(frozen=True, repr=False)
+class ZooResult(Result):
+    """Goats, lambs, wolves, worms, doves, chameleons and phantoms of every transcript."""
+
+    test: TestInfo
+    columns: tuple[str, str]
+    found: Sequence[Zoo]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """Tests, counts, and the people with the lowest genuine scores."""
+        return zoo_blocks(self.test, self.found)
+
+    def table(self) -> Table:
+        """A row for each person."""
+        return subject_table(self.found)
 
 
 def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:

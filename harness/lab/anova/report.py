@@ -1,12 +1,50 @@
-"""Analysis of variance, for people."""
+"""Analysis of variance as a result: JSON and a table for programs, a table and sentences for people."""
 
-from harness.analysis.anova import TestedTerm, VarianceAnalysis
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.run_names import identity_json
+from harness.api.result import Result
+from harness.lab.anova.analysis import TestedTerm, VarianceAnalysis
 from harness.report.blocks import Block, Column, Heading, Number, Paragraphs, Table, table_of, tidy_table_of
 from harness.report.numbers import p_cell, p_is, share_text
 from harness.report.sampling import sampling_lines
 
 # A share that would be printed as nothing.
 _LITTLE = 0.001
+
+
+@dataclass(frozen=True, repr=False)
+class AnovaResult(Result):
+    """Main effects and two-way interactions of columns, and of the algorithm if there are several."""
+
+    found: VarianceAnalysis
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        found, sample = self.found, self.found.sampling.sample
+        return {
+            "test": identity_json(found.aligned.headers[0].test),
+            "transcripts": [{"name": name} for name in found.aligned.names],
+            "anova": {
+                "factors": [{"name": factor.name, "levels": factor.levels} for factor in found.factors],
+                "cases": found.aligned.n,
+                "units": sample.units,
+                "strata": sample.strata,
+                "target": found.sampling.target,
+                "terms": found.terms,
+            },
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each term, and sentences."""
+        return anova_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each term."""
+        return tidy_table(self.found)
 
 
 def anova_blocks(found: VarianceAnalysis, level: float = 0.05) -> list[Block]:

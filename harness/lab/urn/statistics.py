@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.lab.urn.trials import Trials
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.designs import Weights, design_variances
 from harness.stats.rates import Interval
-from harness.stats.urn_trials import Trials
 
 __all__ = ["DESIGNS", "Mixing", "UrnVariance", "mixing", "permutations_needed", "urn", "variance_interval"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.urn import UrnExperiment, UrnRow
+from harness.lab.urn.analysis import UrnExperiment, UrnRow
 from harness.options import PictureOptions
 from harness.report.plots.canvas import Picture
 from harness.report.plots.scales import logarithmic

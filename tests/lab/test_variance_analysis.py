@@ -6,11 +6,11 @@ import pytest
 import statsmodels.formula.api as smf
 from statsmodels.stats.anova import anova_lm
 
+from harness.lab.anova.statistics import Factor, VarianceTerm, variance_terms
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import rate
-from harness.stats.variance_analysis import Factor, VarianceTerm, variance_terms
 from tests.simulation import experiments, slack
 
 MAIN = "y ~ C(day, Sum) + C(writer, Sum)"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from harness.stats.urn import UrnVariance, urn, variance_interval
+from harness.lab.urn.statistics import UrnVariance, urn, variance_interval
 
 N, M, TRIALS, RUNS = 60, 4, 90, 250
 GROUPS = np.repeat(np.arange(N), M)

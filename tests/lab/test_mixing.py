@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from harness.stats.arrays import IntArray
-from harness.stats.designs import design_variances
-from harness.stats.urn import DESIGNS, Mixing, mixing, permutations_needed
-from harness.stats.urn_trials import (
+from harness.lab.urn.statistics import DESIGNS, Mixing, mixing, permutations_needed
+from harness.lab.urn.trials import (
     Trials,
     added_between_trials,
     fresh_trials,
@@ -19,7 +17,9 @@ from harness.stats.urn_trials import (
     share_within_groups,
     shuffle_within,
 )
-from tests.identification.weather import Weather
+from harness.stats.arrays import IntArray
+from harness.stats.designs import design_variances
+from tests.lab.weather import Weather
 from tests.simulation import experiments
 
 # The fewest permutations with which a two-sided test at 5 % has exactly that level.

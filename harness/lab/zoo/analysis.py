@@ -9,9 +9,9 @@ from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.curve_bands import subject_labels
 from harness.analysis.run_names import check_same_version
 from harness.errors import TranscriptError, UsageError
+from harness.lab.zoo.statistics import FEWEST, QuarterOverlap, RankTest, kruskal_wallis, overlap, quarters
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.stats.zoo import FEWEST, QuarterOverlap, RankTest, kruskal_wallis, overlap, quarters
 
 # Yager and Dunstone's animals: whether genuine and impostor scores are in the highest quarter or in the lowest.
 ANIMALS = {"worms": (False, True), "doves": (True, False), "chameleons": (True, True), "phantoms": (False, False)}
@@ -134,7 +134,7 @@ def _kinds(
 
 
 def _comparisons(aligned: AlignedRuns, columns: tuple[str, str]) -> _Comparisons:
-    found = subject_labels(aligned, columns, "--zoo")
+    found = subject_labels(aligned, columns)
     labels, numbers = np.unique(np.concatenate(found), return_inverse=True)
     claimed, other = np.split(numbers.astype(np.int64), 2)
     [scored] = aligned.curve_cases()
@@ -149,6 +149,6 @@ def _check_pairs(aligned: AlignedRuns, columns: tuple[str, str], same: BoolArray
         place = int(wrong.argmax())
         kind, what = ("positive", "two different") if aligned.positive[place] else ("negative", "the same")
         raise UsageError(
-            f"--zoo {','.join(columns)}: case '{aligned.ids[place]}' is {kind}, but has {what} subjects; name the "
+            f"--subjects {','.join(columns)}: case '{aligned.ids[place]}' is {kind}, but has {what} subjects; name the "
             "columns of who was claimed and who it was"
         )

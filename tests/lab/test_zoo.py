@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, hypergeom, kruskal
 
-from harness.stats.zoo import kruskal_wallis, overlap, quarters
+from harness.lab.zoo.statistics import kruskal_wallis, overlap, quarters
 
 
 @pytest.mark.parametrize("rounded", [False, True])

@@ -10,12 +10,9 @@ import numpy.typing as npt
 from harness.analysis.align import Run
 from harness.analysis.decisions import limits_of, read_answers
 from harness.errors import TranscriptError, UsageError
-from harness.matrices.matrix import Matrix
-from harness.options.experiments import UrnOptions
-from harness.params import nearest
-from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.urn import MOST_THRESHOLDS, Mixing, mixing
-from harness.stats.urn_trials import (
+from harness.lab.urn.options import UrnOptions
+from harness.lab.urn.statistics import MOST_THRESHOLDS, Mixing, mixing
+from harness.lab.urn.trials import (
     Trials,
     added_between_trials,
     fresh_trials,
@@ -23,6 +20,9 @@ from harness.stats.urn_trials import (
     share_within_groups,
     shuffle_within,
 )
+from harness.matrices.matrix import Matrix
+from harness.params import nearest
+from harness.stats.arrays import BoolArray, IntArray
 from harness.transcript.columns import Coded
 
 # Columns that every source has: the source itself, and the repetition of `--repeat`.

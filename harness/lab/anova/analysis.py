@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.groups import several_groups
+from harness.analysis.groups import crossed_columns, several_groups
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
+from harness.lab.anova.statistics import Factor, variance_terms
 from harness.model import finite
 from harness.options import DesignOptions
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.stats.variance_analysis import Factor, variance_terms
 
 # The factor that several runs are.
 ALGORITHM = "algorithm"
@@ -44,21 +44,20 @@ class VarianceAnalysis:
     terms: list[TestedTerm]
 
 
-def analyse_variance(
-    runs: Sequence[Run], columns: Sequence[str], design: DesignOptions, *, partial: bool = False
-) -> VarianceAnalysis:
+def analyse_variance(runs: Sequence[Run], by: str, design: DesignOptions, *, partial: bool = False) -> VarianceAnalysis:
     """Main effects and two-way interactions of columns; of several runs, the algorithm is a factor too."""
+    columns = crossed_columns(by)
     aligned = align(runs, partial=partial)
     sampling = take_sample(aligned, design)
     factors = [_factor(aligned, sampling, column) for column in columns]
     if len({factor.name for factor in factors} | {ALGORITHM}) < len(factors) + 1:
-        raise UsageError(f"--anova {','.join(columns)}: every column once, and none is called {ALGORITHM}")
+        raise UsageError(f"--by {by}: every column once, and none is called {ALGORITHM}")
     if len(runs) > 1:
         factors.insert(0, Factor(ALGORITHM, np.arange(len(runs)), of_runs=True))
     try:
         terms = variance_terms(aligned.success.astype(np.float64), factors, sampling.sample)
     except ValueError as error:
-        raise UsageError(f"--anova {','.join(columns)}: {error}") from None
+        raise UsageError(f"--by {by}: {error}") from None
     p_values = adjusted([np.nan if one.test is None else one.test.p_value for one in terms], Multiplicity.HOLM)
     tested = []
     for term, p_adjusted in zip(terms, p_values.tolist(), strict=True):
@@ -71,11 +70,8 @@ def analyse_variance(
 def _factor(aligned: AlignedRuns, sampling: Sampling, column: str) -> Factor:
     if column in (sampling.psu, "psu"):
         raise UsageError(
-            f"--anova {column}: the values of the sampling unit were drawn, and others would be drawn next time; "
+            f"--by {column}: the values of the sampling unit were drawn, and others would be drawn next time; "
             "name columns whose values stay"
         )
-    try:
-        groups = several_groups(aligned, column)
-    except UsageError as error:
-        raise UsageError(str(error).replace("--by", "--anova", 1)) from None
+    groups = several_groups(aligned, column)
     return Factor(groups.column, groups.codes)

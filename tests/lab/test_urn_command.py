@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.identification.virtual import people_matrix, write_matrix
-from tests.identification.weather import Weather, write_weather
+from tests.lab.weather import Weather, write_weather
 from tests.workshop import Workshop
 
 QUICK = ("--permutations", "99", "--format", "json")
@@ -306,3 +306,8 @@ def test_a_matrix_is_not_run(shop: Workshop, words: list[str]) -> None:
     done = shop.call("urn", "alg.npy", "--group", "subject", "--trial", "day", *words)
     assert done.status == 2
     assert done.err == f"hate: {words[0]} is for a test that is run; alg.npy is a similarity matrix\n"
+
+
+def test_a_blank_too_many(shop: Workshop) -> None:
+    """What was typed is not a test; the command that was meant is named."""
+    assert "'urn'?" in shop.call("urn ").err

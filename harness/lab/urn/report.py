@@ -1,14 +1,72 @@
-"""What `hate urn` found, for people."""
+"""What `hate urn` found: JSON and tables for programs, tables and sentences for people."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from harness.analysis.urn import UrnExperiment, UrnRow
+from harness.api.result import PictureResult
+from harness.lab.urn.analysis import UrnExperiment, UrnRow
+from harness.lab.urn.picture import plot_urn
+from harness.lab.urn.statistics import DESIGNS, variance_interval
+from harness.options import PictureOptions
 from harness.report.blocks import Block, Cell, ExactNumber, Heading, Number, Paragraphs, Table
 from harness.report.numbers import p_cell, p_is
-from harness.stats.urn import DESIGNS, variance_interval
+from harness.report.plots.canvas import Picture
 
 NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
+
+
+@dataclass(frozen=True, repr=False)
+class UrnResult(PictureResult):
+    """Which way of sampling explains how a rate varies from trial to trial."""
+
+    found: UrnExperiment
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        found, options = self.found, self.found.options
+        return {
+            "rows": [
+                {
+                    "threshold": row.threshold,
+                    "run": row.run,
+                    "rate": row.mixing.rate,
+                    "sample_variance": row.mixing.sample_variance,
+                    **row.mixing.predicted,
+                    "ratios": {design: row.mixing.ratio(design) for design in DESIGNS},
+                    "p_values": row.mixing.p_values,
+                    "compatible": row.compatible,
+                }
+                for row in found.rows
+            ],
+            "group": options.group,
+            "trial": options.trial,
+            "shuffle": options.shuffle,
+            "resample": options.resample,
+            "design": options.proposed,
+            "groups": found.groups,
+            "trials": found.trials,
+            "elements": found.elements,
+            "runs": options.runs,
+            "permutations": options.permutations,
+            "alpha": options.alpha,
+            "seed": options.seed,
+            "next": found.next,
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The variances, and what they say."""
+        return urn_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each threshold and run."""
+        return tidy_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The variances."""
+        return plot_urn(self.found, look)
 
 
 def urn_blocks(experiment: UrnExperiment) -> list[Block]:
