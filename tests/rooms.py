@@ -1,12 +1,15 @@
 """Which of the rooms that can be taken away are there; `test_rooms` runs the other tests without each of them."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 import click
 import pytest
 
+from harness.bundled import bundled
 from harness.cli.commands import hate
 from harness.plugins import ROOMS
 
@@ -31,3 +34,9 @@ def is_here(words: Sequence[str]) -> bool:
 def of_commands_here(table: Mapping[str, T]) -> dict[str, T]:
     """The entries whose key is a command that is there, or a command line of one."""
     return {line: entry for line, entry in table.items() if is_here(line.split())}
+
+
+def usable_scripts() -> list[Path]:
+    """The bundled test scripts, except those with a section of a room that is not there."""
+    paths = sorted(bundled("test_scripts").glob("*/*.hate.toml"))
+    return [path for path in paths if not tomllib.loads(path.read_text(encoding="utf-8")).keys() & set(MISSING)]

@@ -43,7 +43,7 @@ ONLY_IN = {
     "urllib3": ("site/",),
     "rich": ("cli/", "report/"),
     "click": ("cli/", "lab/"),
-    "pydantic": ("script/", "interface/", "files/toml.py"),
+    "pydantic": ("script/", "interface/", "vary/", "files/toml.py"),
     "scipy": ("stats/", "lab/"),
     "numpy": (
         "stats/",
@@ -56,9 +56,6 @@ ONLY_IN = {
         "files/pictures.py",
         "files/thumbnails.py",
         "interface/matrix.py",
-        "script/effects.py",
-        "script/jpeg.py",
-        "script/moving.py",
         "tasks/",
         "transcript/collect.py",
         "transcript/columns.py",

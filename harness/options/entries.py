@@ -54,9 +54,15 @@ class EngineEntry(AddedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SectionEntry(AddedOptions):
-    """A section of test scripts, of group hate.sections, with the options of its name's tests."""
+    """A section of test scripts that makes several versions of every case, of group hate.sections.
+
+    `where` names a subclass of harness.script.expansion.Expansion. An option `no_NAME` takes the originals alone.
+    `made` is the folder in the cache for the inputs that it makes, and `holds` what users call them.
+    """
 
     extends: type[OptionSet] = ExecutionOptions
+    made: str
+    holds: str
 
 
 def _mistakes(entry: AddedOptions) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from harness.options.entries import SECTIONS
 from tests.products.option_values import Word
 
 Rules = Mapping[tuple[str, ...], str]
@@ -83,12 +84,14 @@ EXCLUSIVE: Mapping[str, Rules] = {
 }  # fmt: skip
 
 _RUN_FIRST = "-o --interface --param -j --timeout --limit --memory --no-network --isolate"
-_NOT_RUN = dict.fromkeys(_RUN_FIRST.split(), "test")
+# Tests without a section that makes versions have nothing but originals.
+_NO_VERSIONS = {f"--no-{name}": f"has no [{name}]" for name in SECTIONS.here()}
+_NOT_RUN = dict.fromkeys([*_RUN_FIRST.split(), *_NO_VERSIONS], "test")
 # Values that need other material than all subjects have; other tests have them.
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "run": {
         "--retry-errors": "No such file",
-        "--no-vary": "has no [vary]",
+        **_NO_VERSIONS,
         "--train-folds": "has no training part",
         "--train-seed": "has no training part",
     },
@@ -111,7 +114,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "the test boxes": "use hate pr or hate froc",
     },
     "report": {},
-    "sweep": {"--no-vary": "has no [vary]"},
+    "sweep": {**_NO_VERSIONS},
     "anova": {**_NOT_RUN},
     "zoo": {**_NOT_RUN},
 }

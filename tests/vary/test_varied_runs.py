@@ -1,6 +1,7 @@
 """Runs of a test that varies its inputs: the same records however it is run, and a cache that several may use."""
 
 import hashlib
+import json
 import os
 import signal
 import time
@@ -10,9 +11,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.script import versions
-from harness.script.versions import VersionStore
-from tests.script.pictures import pgm, picture, varied_script
+from harness.vary import making
+from harness.vary.making import VersionStore
+from tests.cli.test_case_list import RECORDING, listed
+from tests.site.published_site import served
+from tests.vary.pictures import pgm, picture, varied_script
 from tests.workshop import Record, Workshop, errors, wait_until
 
 NOISE = '[vary.noise]\nkind = "gaussian"\nvalues = [0, 5, 10]\n'
@@ -150,6 +153,17 @@ def test_originals_are_never_taken_by_name(shop: Workshop) -> None:
     assert "covers only a part (originals only)" in done.err
 
 
+@pytest.mark.parametrize("command", ["rate", "confusion"])
+def test_commands_that_run_a_test_first_can_take_the_originals_alone(shop: Workshop, command: str) -> None:
+    varied_script(shop.folder / "toy", NOISE, images=IMAGES)
+    shop.interface(DIGEST)
+    done = shop.call(command, "toy", "--no-vary", "-o", "originals.jsonl")
+    assert done.status == 0, done.err
+    assert [record["id"] for record in shop.records("originals.jsonl")] == list("01234")
+    done = shop.call(command, "originals.jsonl", "--no-vary")
+    assert (done.status, "--no-vary is for a test that is run" in done.err) == (2, True)
+
+
 def test_no_vary_needs_something_that_varies(shop: Workshop) -> None:
     shop.script()
     shop.interface()
@@ -168,6 +182,23 @@ def test_describe_says_what_is_varied(shop: Workshop) -> None:
     assert list(facts["data"]) == ["images"]
     listed = {test["name"]: test["cases"] for test in shop.call("list", "--format", "json").json["tests"]}
     assert listed["toy"] == 45
+
+
+def test_the_list_of_cases_is_what_a_program_is_told(shop: Workshop) -> None:
+    shop.interface(RECORDING % "None")
+    shop.call("run", "vase", "--limit", "12", "-o", "out.jsonl")
+    seen = [json.loads(line) for line in (shop.folder / "seen.jsonl").read_text().splitlines()]
+    found = [{"expect": "", "columns": {}} | one for one in listed(shop, "vase", "--limit", "12")]
+    assert found == seen
+    assert len({one["input"] for one in found}) == 12
+    assert all(Path(one["input"]).is_file() for one in found)
+
+
+def test_a_list_of_cases_says_which_input_cannot_be_made(shop: Workshop) -> None:
+    varied_script(shop.folder / "toy", NOISE, images={"1.pgm": b"no image at all"})
+    done = shop.call("cases", "toy")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "hate: input '{images}/1.pgm' cannot be varied: it is not an image" in done.err
 
 
 def test_an_original_that_cannot_be_read_is_an_error_of_its_versions(shop: Workshop) -> None:
@@ -191,6 +222,18 @@ def test_data_that_is_a_single_image(shop: Workshop) -> None:
     )
     shop.interface(DIGEST)
     assert len(set(answers(shop.run()).values())) == 3
+
+
+def test_a_script_on_a_web_server(shop: Workshop, tmp_path: Path) -> None:
+    rows, keys = "id,input,expect\n1,{one},x\n", '[data.one]\npath = "1.pgm"\n'
+    path = varied_script(tmp_path / "toy", NOISE, images={}, keys=keys, rows=rows)
+    path.write_text(path.read_text().replace('[data.images]\npath = "images"\n', ""))
+    (path.parent / "1.pgm").write_bytes(IMAGES["1.pgm"])
+    shop.interface(DIGEST)
+    with served(path.parent) as server:
+        done = shop.call("run", server.url("/toy.hate.toml"), "-o", "out.jsonl")
+    assert done.status == 0, done.err
+    assert len(set(answers(shop.records()).values())) == 3
 
 
 def test_a_sweep_and_folds_run_on_versions(shop: Workshop) -> None:
@@ -298,7 +341,7 @@ def test_a_task_that_cannot_move_its_truth_says_so(shop: Workshop, monkeypatch: 
 def test_the_cache_is_bounded_and_keeps_what_is_in_use(tmp_path: Path) -> None:
     store = VersionStore(tmp_path, most_bytes=10_000)
     image = np.zeros((50, 50), dtype=np.uint8)  # 2,500 bytes and a header
-    old = time.time() - 2 * versions.IN_USE_SECONDS
+    old = time.time() - 2 * making.IN_USE_SECONDS
     for n in range(8):
         store.write(f"{n}.pgm", image)
         os.utime(tmp_path / f"{n}.pgm", (old + n, old + n))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.bundled.bundle import INTERFACES, SCRIPTS, load, members, read_script, table
-from tests.script.pictures import Plane
+from tests.vary.pictures import Plane
 from tests.workshop import Record, Workshop
 from tools import make_vase
 
@@ -135,3 +135,11 @@ def test_the_bundle_is_valid(shop: Workshop) -> None:
     assert done.status == 0
     assert "warning" not in done.out
     assert read_script("vase")["test"]["baseline"] in ALGORITHMS
+
+
+def test_files_of_truth_explain_nothing(shop: Workshop) -> None:
+    shop.call("run", "vase", "--interface", "threshold", "--limit", "60", "-o", "part.jsonl")
+    found = shop.call("rate", "part.jsonl", "--partial", "--format", "json").json
+    columns = {one["column"] for run in found["transcripts"] for one in run["explained"]}
+    assert columns
+    assert not columns & {"truth", "expect"}

@@ -18,15 +18,18 @@ from harness.files.digest import file_sha256
 from harness.files.images import MOST_PIXELS, ImageError, exif_orientation, read_image, write_image
 from harness.files.pictures import StoredPicture, read_picture
 from harness.model import Case
+from harness.script.expansion import ORIGINAL, InputError, InputMaker
 from harness.script.references import References
-from harness.script.vary import EFFECTS_VERSION, MADE, ORIGINAL, Step, Variation
 from harness.tasks.task import Task, TaskRules
+from harness.vary.kinds import EFFECTS_VERSION
+from harness.vary.options import MADE
+from harness.vary.variation import Step, Variation
 
 if TYPE_CHECKING:
-    from harness.script.moving import Pixels
+    from harness.vary.movement import Pixels
 
 # The folder may grow to this size; then the files that were not used for the longest time are removed.
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 # Files that were used a short time ago may be in use by another run.
 IN_USE_SECONDS = 3600.0
 UNFINISHED = ".making-"
@@ -39,7 +42,7 @@ NETPBM = (".pgm", ".ppm", ".pbm", ".pnm")
 class VersionStore:
     """A folder of made files, safe for several processes at once: a file is complete or not there."""
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, most_bytes: int = MAX_BYTES) -> None:
         self.folder = folder
         self._most = most_bytes
         # Beginning with what is there, so that the folder is looked through once in a while.
@@ -105,8 +108,8 @@ def _store_error(path: Path, error: OSError) -> DataError:
     return DataError(f"cache {path}: {error.strerror or error}; free some space or set XDG_CACHE_HOME")
 
 
-class VersionMaker:
-    """Makes versions one after the other; those of one original should follow one another."""
+class VersionMaker(InputMaker):
+    """Makes images, each when it is asked for."""
 
     def __init__(self, variation: Variation, places: Mapping[str, Path], task: Task, rules: TaskRules) -> None:
         if MADE not in places:
@@ -122,11 +125,17 @@ class VersionMaker:
         self._picture: tuple[str, Any] = ("", None)
 
     def make(self, version: Case) -> tuple[Case, str]:
-        """The case with its truth moved, and the path of its input; an ImageError if the original cannot be varied.
+        """The case with its truth moved, and the path of its input; an InputError if the original cannot be varied.
 
         A version is stored as its original is, and says as much of its orientation: a program sees both the same way
         up, whether its reader minds EXIF or not.
         """
+        try:
+            return self._make(version)
+        except ImageError as error:
+            raise InputError(f"input '{version.input}' cannot be varied: {error}") from None
+
+    def _make(self, version: Case) -> tuple[Case, str]:
         path = str(self._references.resolve(version.input))
         steps = self._variation.steps(version)
         if not steps:
@@ -194,7 +203,7 @@ class PictureMovement:
 
     def boxes(self, boxes: Sequence[Sequence[float]]) -> list[list[float]]:
         """Boxes (x, y, width, height), moved: each is the upright box around it."""
-        from harness.script.moving import move_box, moved_size
+        from harness.vary.movement import move_box, moved_size
 
         found, size = [list(box) for box in boxes], self._maker.size(self._path)
         for step in self._steps:
@@ -204,7 +213,7 @@ class PictureMovement:
 
 
 def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -> "Pixels":
-    from harness.script.effects import apply_effect, random_stream
+    from harness.vary.effects import apply_effect, random_stream
 
     for step in steps:
         picture = apply_effect(step.axis.kind, picture, top, step.value, random_stream(_words(step, version)))
@@ -214,7 +223,7 @@ def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -
 
 
 def _moved(image: "Pixels", steps: Sequence[Step], outside: int, *, numbers: bool) -> "Pixels":
-    from harness.script.moving import move_classes, move_numbers
+    from harness.vary.movement import move_classes, move_numbers
 
     for step in steps:
         move = move_numbers if numbers else move_classes

@@ -17,7 +17,7 @@ FloatPixels = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 # The most classes of a truth that is made smaller: each is counted by itself.
-MOST_CLASSES = 256
+MAX_CLASSES = 256
 # Coordinates are whole numbers, in units of this part of a pixel.
 _BITS = 21
 _ONE = 1 << _BITS
@@ -54,7 +54,7 @@ def _strips(shape: tuple[int, ...], degrees: float) -> Iterator[tuple[slice, Pla
         yield rows, x, y
 
 
-def rotate(image: Pixels, top: int, degrees: float) -> Pixels:
+def rotated(image: Pixels, top: int, degrees: float) -> Pixels:
     """About the centre, with bilinear interpolation; the picture grows, so that nothing is cut off.
 
     The corners are filled with the nearest pixels of the picture.
@@ -114,8 +114,8 @@ def move_classes(truth: Pixels, kind: str, value: float, outside: int = 0) -> Pi
     """
     if kind == "downsample":
         classes = np.unique(truth)
-        if len(classes) > MOST_CLASSES:
-            raise ImageError(f"it has {len(classes):,} different values; at most {MOST_CLASSES} classes are moved")
+        if len(classes) > MAX_CLASSES:
+            raise ImageError(f"it has {len(classes):,} different values; at most {MAX_CLASSES} classes are moved")
         counts = np.stack([_block_sums((truth == one).astype(np.int64), int(value)) for one in classes])
         return np.asarray(classes[counts.argmax(axis=0)])
     if value % 90 == 0:

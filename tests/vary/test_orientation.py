@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from harness.files.images import read_image, write_image
 from harness.files.pictures import read_picture, turned
 from harness.files.thumbnails import thumbnail
-from tests.script.pictures import Plane, pgm, picture, varied_script
+from tests.vary.pictures import Plane, pgm, picture, varied_script
 from tests.workshop import Workshop
 
 TAG = 0x0112

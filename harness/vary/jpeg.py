@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from harness.script.moving import FloatPixels, Pixels, block_means
+from harness.vary.movement import FloatPixels, Pixels, block_means
 
 LEVELS = 255
 # The quantisation tables of Annex K of the standard (ITU-T T.81), which most programs scale by quality.
@@ -22,7 +22,7 @@ _COSINES = np.array(
 )
 
 
-def jpeg(image: Pixels, top: int, value: float) -> FloatPixels:
+def compressed(image: Pixels, top: int, value: float) -> FloatPixels:
     """The image as baseline JPEG of this quality keeps it; colours at half the resolution, as most programs do it."""
     levels = np.rint(image * (LEVELS / top))
     if image.ndim == 2 or image.shape[2] == 1:

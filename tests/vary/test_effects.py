@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from harness.script.effects import apply_effect, random_stream
-from harness.script.moving import move_box, move_classes, move_numbers, moved_size, rotated_size
-from harness.script.vary import KINDS
-from tests.script.pictures import Plane, picture
+from harness.vary.effects import apply_effect, random_stream
+from harness.vary.kinds import KINDS
+from harness.vary.movement import move_box, move_classes, move_numbers, moved_size, rotated_size
+from tests.vary.pictures import Plane, picture
 
 # SHA-256 of the pixels of `picture()` with each effect: grey, and with three channels. Whoever changes one of them
 # must change EFFECTS_VERSION too, because the inputs of published tests would change.

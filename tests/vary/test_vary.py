@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from harness.files.images import read_image
 from harness.model import Case
-from harness.script import load as loading
 from harness.script.cases import CaseSet
 from harness.script.load import load_script
-from harness.script.vary import KINDS, Variation, VaryAxis
-from tests.script.pictures import pgm, picture, varied_script
+from harness.vary.kinds import KINDS
+from harness.vary.variation import Variation, VaryAxis
 from tests.script.scripts import load, mistakes
+from tests.vary.pictures import pgm, picture, varied_script
 
 NOISE = '[vary.noise]\nkind = "gaussian"\nvalues = [0, 5, 10.5]\n'
 LIGHT = '[vary.light]\nkind = "contrast"\nvalues = [1, 0.5]\n'
@@ -64,7 +64,7 @@ def test_the_digest_changes_with_every_value_and_with_the_effects(
     digests = [
         load_script(varied_script(tmp_path / str(n), text, images=IMAGES)).digest for n, text in enumerate(texts)
     ]
-    monkeypatch.setattr(loading, "EFFECTS_VERSION", 2)
+    monkeypatch.setattr("harness.vary.variation.EFFECTS_VERSION", 2)
     digests.append(load_script(tmp_path / "0" / "toy.hate.toml").digest)
     assert len(set(digests)) == len(digests)
     assert load_script(tmp_path / "4" / "toy.hate.toml").digest == digests[4]  # no effects, no version of them

@@ -12,13 +12,21 @@ from statistics import NormalDist
 
 import numpy as np
 
-from harness.script.jpeg import jpeg
-from harness.script.moving import FloatPixels, Pixels, block_means, rotate
+from harness.vary.jpeg import compressed
+from harness.vary.movement import FloatPixels, Pixels, block_means, rotated
 
 # The full range of grey levels, in which noise and brightness are given.
 GREY_LEVELS = 255
 
+# An image, its largest value, how much, and where random numbers come from.
 Effect = Callable[[Pixels, int, float, np.random.Philox], Pixels]
+_EFFECTS: dict[str, Effect] = {}
+
+
+def effect(function: Effect) -> Effect:
+    """What the kind of this name does; `kinds` has its values."""
+    _EFFECTS[function.__name__] = function
+    return function
 
 
 def apply_effect(kind: str, image: Pixels, top: int, value: float, stream: np.random.Philox) -> Pixels:
@@ -42,14 +50,16 @@ def _normal_quantiles() -> FloatPixels:
     return np.array([-z for z in reversed(half)] + half)
 
 
-def _gaussian(image: Pixels, top: int, value: float, stream: np.random.Philox) -> FloatPixels:
+@effect
+def gaussian(image: Pixels, top: int, value: float, stream: np.random.Philox) -> FloatPixels:
     """Normal noise by the inverse of its distribution, 16 bits a number; its largest value is 4.3 sigma."""
     raw = np.asarray(stream.random_raw(-(-image.size // 4)), dtype="<u8").view("<u2")[: image.size]
     noise = _normal_quantiles()[raw].reshape(image.shape)
     return _rounded(image + noise * (value * top / GREY_LEVELS), top)
 
 
-def _salt_and_pepper(image: Pixels, top: int, value: float, stream: np.random.Philox) -> Pixels:
+@effect
+def salt_and_pepper(image: Pixels, top: int, value: float, stream: np.random.Philox) -> Pixels:
     """The pixels with the smallest random numbers: those of a smaller share are among those of a larger one."""
     raw = np.asarray(stream.random_raw(image.shape[0] * image.shape[1])).reshape(image.shape[:2])
     hit = (raw >> np.uint64(32)) < round(value * 2**32)
@@ -59,7 +69,8 @@ def _salt_and_pepper(image: Pixels, top: int, value: float, stream: np.random.Ph
     return varied
 
 
-def _occlude(image: Pixels, top: int, value: float, stream: np.random.Philox) -> Pixels:
+@effect
+def occlude(image: Pixels, top: int, value: float, stream: np.random.Philox) -> Pixels:
     """A rectangle of middle grey with the proportions of the picture, anywhere in it."""
     height, width = (min(round(side * math.sqrt(value)), side) for side in image.shape[:2])
     across, down = (int(number) >> 11 for number in np.asarray(stream.random_raw(2)))
@@ -70,12 +81,16 @@ def _occlude(image: Pixels, top: int, value: float, stream: np.random.Philox) ->
     return varied
 
 
-def _contrast(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+@effect
+def contrast(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+    """Farther from the mean of all pixels and channels, or nearer to it."""
     mean = int(image.sum(dtype=np.int64)) / image.size
     return _rounded((image - mean) * value + mean, top)
 
 
-def _brightness(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+@effect
+def brightness(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+    """The same number added everywhere."""
     return _rounded(image + value * top / GREY_LEVELS, top)
 
 
@@ -89,7 +104,8 @@ def _kernel(sigma: float) -> list[int]:
     return [*reversed(side[1:]), *side]
 
 
-def _blur(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+@effect
+def blur(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
     """Both directions in turn; pixels beyond the edge are like the nearest one in the picture."""
     kernel = _kernel(value)
     once = _convolved(image.astype(np.float64), kernel)
@@ -108,14 +124,19 @@ def _convolved(values: FloatPixels, kernel: Sequence[int]) -> FloatPixels:
     return found
 
 
-_EFFECTS: dict[str, Effect] = {
-    "gaussian": _gaussian,
-    "salt_and_pepper": _salt_and_pepper,
-    "blur": _blur,
-    "contrast": _contrast,
-    "brightness": _brightness,
-    "rotate": lambda image, top, value, _: rotate(image, top, value),
-    "occlude": _occlude,
-    "jpeg": lambda image, top, value, _: jpeg(image, top, value),
-    "downsample": lambda image, _top, value, _: block_means(image, int(value)),
-}
+@effect
+def rotate(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> Pixels:
+    """About the centre; the picture grows."""
+    return rotated(image, top, value)
+
+
+@effect
+def downsample(image: Pixels, _top: int, value: float, _stream: np.random.Philox) -> Pixels:
+    """Means of squares."""
+    return block_means(image, int(value))
+
+
+@effect
+def jpeg(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> FloatPixels:
+    """What a JPEG file of this quality would keep."""
+    return compressed(image, top, value)
