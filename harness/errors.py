@@ -56,10 +56,6 @@ def missing_extra(needs: str, error: ImportError, extra: str) -> MissingExtra:
     return MissingExtra(f"{needs} {(error.name or '').partition('.')[0]}: pip install 'hate-harness[{extra}]'")
 
 
-class ClusterError(HateError):
-    """A cluster cannot be reached, does not fit, or was lost on the way."""
-
-
 class RunAborted(HateError):
     """A case ended in an error, and the script says that errors end the run."""
 

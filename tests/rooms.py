@@ -1,13 +1,16 @@
 """Which of the rooms that can be taken away are there; `test_rooms` runs the other tests without each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from typing import TypeVar
 
 import click
 import pytest
 
 from harness.cli.commands import hate
 from harness.plugins import ROOMS
+
+T = TypeVar("T")
 
 MISSING = [room for room in ROOMS if (spec := find_spec(f"harness.{room}")) is None or spec.origin is None]
 # For what is about the whole package, such as its documentation.
@@ -23,3 +26,8 @@ def is_here(words: Sequence[str]) -> bool:
         found = found.get_command(click.Context(found), word) if isinstance(found, click.Group) else found
     flags = set() if found is None else {flag for parameter in found.params for flag in parameter.opts}
     return found is not None and {word for word in words if word.startswith("--")} <= flags
+
+
+def of_commands_here(table: Mapping[str, T]) -> dict[str, T]:
+    """The entries whose key is a command that is there, or a command line of one."""
+    return {line: entry for line, entry in table.items() if is_here(line.split())}

@@ -67,7 +67,7 @@ ONLY_IN = {
         "transcript/importing/coco_segmentations.py",
     ),
     "pyarrow": ("files/tables.py", "transcript/parquet.py", "transcript/parquet_columns.py"),
-    "matplotlib": ("report/plots/",),
+    "matplotlib": ("report/plots/", "lab/"),
     "optuna": ("analysis/tune.py",),
     "cryptography": ("site/signing.py",),
     "starlette": ("server/",),
@@ -78,8 +78,8 @@ ONLY_IN = {
     "zstandard": ("transcript/importing/inspect_ai.py",),
     "pandas": ("api/result.py",),
     "PIL": ("files/images.py",),
-    "dask": ("engine/cluster", "cluster/"),
-    "distributed": ("engine/cluster", "cluster/"),
+    "dask": ("cluster/",),
+    "distributed": ("cluster/",),
     "weasyprint": ("report/page/pdf.py",),
 }
 STATS_MAY_IMPORT = {"numpy", "scipy"} | set(sys.stdlib_module_names)

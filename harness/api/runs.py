@@ -95,9 +95,9 @@ def run(
     None is `interface.py` or `interface.toml` in the working folder. `name` is what the algorithm is to be called.
 
     The options are those of the command: `params` (values by name), `output` (by default transcripts/TEST/NAME.jsonl,
-    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs` (a number, or "auto"), `cluster` (a Dask
-    scheduler, "tcp://host:8786", or "local:4"), `timeout`, `memory`, `no_network`, `repeat`,
-    `limit`, `no_vary`, `gallery`, `probe`, `libraries`, `offline`, `isolate`.
+    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs` (a number, or "auto"), `timeout`,
+    `memory`, `no_network`, `repeat`, `limit`, `no_vary`, `gallery`, `probe`, `libraries`, `offline`, `isolate`; and
+    what chooses another engine, such as `cluster` (a Dask scheduler, "tcp://host:8786", or "local:4").
 
     A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
     waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.

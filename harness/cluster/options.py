@@ -1,17 +1,23 @@
-"""The option `--cluster`, and the engine that it chooses."""
+"""The option `--cluster`, and the entry of the engine that it chooses."""
 
 from harness.options.declaration import OptionSet, option
 from harness.options.entries import EngineEntry
 
+# An address of workers that are started here.
+LOCAL = "local:"
+MAX_LOCAL_WORKERS = 1000
+SCHEMES = ("tcp", "tls", "ws", "wss")
+
 
 def cluster_address(text: str) -> str:
     """`local:N`, or the address of a Dask scheduler."""
-    scheme, mark, rest = text.strip().partition("://")
-    if mark and scheme in ("tcp", "tls", "ws", "wss") and rest:
-        return text.strip()
-    count = text.strip().removeprefix("local:")
-    if text.strip().startswith("local:") and count.isascii() and count.isdigit() and 1 <= int(count) <= 1000:
-        return text.strip()
+    address = text.strip()
+    scheme, mark, rest = address.partition("://")
+    if mark and scheme in SCHEMES and rest:
+        return address
+    count = address.removeprefix(LOCAL)
+    if count != address and count.isascii() and count.isdigit() and 1 <= int(count) <= MAX_LOCAL_WORKERS:
+        return address
     raise ValueError(
         f"'{text}' is not a cluster; write local:N for N workers here, or the address of a Dask scheduler, "
         "tcp://host:8786"
@@ -33,7 +39,7 @@ class ClusterOptions(OptionSet):
 CLUSTER = EngineEntry(
     name="cluster",
     options=ClusterOptions,
-    where="harness.engine.cluster:ClusterEngine",
+    where="harness.cluster.engine:ClusterEngine",
     library="distributed",
     extra="Dask: pip install 'hate-harness[cluster]'",
 )

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import MissingExtra, UsageError
@@ -39,13 +38,10 @@ class Engine(ABC):
         return [act(item) for item in items]
 
 
-HERE = "harness.engine.session:LocalEngine"
-
-
 def engine_of(options: "RunOptions") -> Engine:
     """The engine that the options choose."""
     chosen = _chosen(options)
-    return _load(HERE if chosen is None else chosen.where)
+    return _here() if chosen is None else _load(chosen)
 
 
 def open_session(plan: "Plan") -> AbstractContextManager[Session]:
@@ -53,10 +49,9 @@ def open_session(plan: "Plan") -> AbstractContextManager[Session]:
     chosen = _chosen(plan.options)
     # Answers from a file are looked up here: no program runs.
     if chosen is None or plan.interface.is_file:
-        return _load(HERE).open(plan)
-    if chosen.library and find_spec(chosen.library) is None:
-        raise MissingExtra(f"--{chosen.name} needs {chosen.extra}")
-    return _load(chosen.where).open(plan)
+        return _here().open(plan)
+    _check_library(chosen)
+    return _load(chosen).open(plan)
 
 
 def _chosen(options: "RunOptions") -> EngineEntry | None:
@@ -70,7 +65,24 @@ def _chosen(options: "RunOptions") -> EngineEntry | None:
     return chosen[0] if chosen else None
 
 
+def _here() -> Engine:
+    from harness.engine.session import LocalEngine
+
+    return LocalEngine()
+
+
 @functools.cache
-def _load(where: str) -> Engine:
-    engine: Engine = resolve_name(where)()
-    return engine
+def _load(entry: EngineEntry) -> Engine:
+    try:
+        kind = entry.load()
+    except (ImportError, AttributeError, ValueError) as error:
+        _check_library(entry)
+        raise UsageError(f"--{entry.name}: {entry.where} cannot be loaded: {error}") from None
+    if not (isinstance(kind, type) and issubclass(kind, Engine)):
+        raise UsageError(f"--{entry.name}: {entry.where} is not a subclass of harness.engine.engines.Engine")
+    return kind()
+
+
+def _check_library(entry: EngineEntry) -> None:
+    if entry.library and find_spec(entry.library) is None:
+        raise MissingExtra(f"--{entry.name} needs {entry.extra or entry.library}")

@@ -44,7 +44,7 @@ class Progress(Protocol):
 
 @runtime_checkable
 class WorkerProgress(Protocol):
-    """Progress that can also show what each worker of a cluster does."""
+    """Progress that can also show what each worker of a `SpreadSession` does."""
 
     def show_workers(self, throughput: Mapping[str, float]) -> None:
         """Show cases a second by the name of the worker."""

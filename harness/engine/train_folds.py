@@ -37,7 +37,7 @@ def run_folds(
 ) -> list[FinishedRun]:
     """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
 
-    On a cluster they are made side by side. A file that exists, or is from a different run, is refused before anything
+    Some engines make them side by side. A file that exists, or is from a different run, is refused before anything
     runs.
     """
     plans = [replace(plan, held_out=part) for part in parts]

@@ -1,10 +1,17 @@
-"""The papers' experiments and second opinions: each a part of its own, with its statistics, its report and its options.
+"""The papers' experiments and second opinions: each in a folder with its statistics, analysis, words and command.
 
-The parts come in by the entry points below, as those of any other package do. Without this folder, everything else
-works.
+Nothing outside imports from here: what there is comes in through the entry points below, as from another package.
 """
 
 ENTRY_POINTS = {
+    "hate.commands": {
+        "anova": "harness.lab.anova:ANOVA",
+        "galleries": "harness.lab.galleries:GALLERIES",
+        "methods": "harness.lab.methods:METHODS",
+        "permute": "harness.lab.permute:PERMUTE",
+        "urn": "harness.lab.urn:URN",
+        "zoo": "harness.lab.zoo:ZOO",
+    },
     "hate.options": {
         "cross_check": "harness.lab.opinions:CROSS_CHECK",
         "folds": "harness.lab.opinions:FOLDS",

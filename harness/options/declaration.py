@@ -294,7 +294,8 @@ def _unknown(kind: type[OptionSet], settings: Mapping[str, Any]) -> list[str]:
 
 
 def _made_again(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
-    return kind(**values)
+    # Another process may not have looked yet for the packages that have some of them.
+    return kind.of(values)
 
 
 # Not by functools.cache, whose types do not take classes.

@@ -6,12 +6,11 @@ names the code, as "module:object", which is imported when it is used.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from pkgutil import resolve_name
 from typing import Any
 
 from harness.options.declaration import OptionSet, declared_options, forget_completed
 from harness.options.shared import ExecutionOptions
-from harness.plugins import PluginGroup
+from harness.plugins import PluginGroup, load_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class AddedOptions:
 
     def load(self) -> Any:
         """What `where` names."""
-        return resolve_name(self.where)
+        return load_object(self.where)
 
     def asked(self, options: OptionSet) -> bool:
         """Whether one of its options was given, other than those that only go with another one."""
@@ -73,9 +72,14 @@ def _mistakes(entry: AddedOptions) -> Iterator[str]:
 def _engine_mistakes(entry: EngineEntry) -> Iterator[str]:
     wrong = list(_mistakes(entry))
     yield from wrong
+    if wrong:
+        return
     # Not `declared_options`, which looks at all entries.
-    if not wrong and entry.name not in {field.name for field in fields(entry.options)}:  # type: ignore[arg-type]
+    defaults = {field.name: field.default for field in fields(entry.options)}  # type: ignore[arg-type]
+    if entry.name not in defaults:
         yield f"options has no option {entry.name!r}, which would choose this engine"
+    elif defaults[entry.name] is not None:
+        yield f"the default of its option {entry.name!r} is not None, so that it would always be chosen"
 
 
 EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _mistakes)

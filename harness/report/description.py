@@ -1,14 +1,13 @@
 """What a test is about and what a newcomer needs to take part, as data and as a page."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from harness.model import plain_text
 from harness.report.text import safe_lines, wrapped_lines
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
-from harness.script.vary import KINDS, MADE
+from harness.script.vary import KINDS
 
 
 def test_facts(cases: CaseSet) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
         "errors": test.errors,
         "digest": script.digest,
         "path": str(script.path),
-        "data": {name: str(Path(place).absolute()) for name, place in cases.places.items() if name != MADE},
+        "data": {name: str(path.absolute()) for name, path in cases.places.items() if name in script.file.data},
         "train": None if trained is None else str((script.folder / trained.table).absolute()),
         "train_cases": sum(1 for _ in training(script, cases.places)),
         "blind": test.blind,

@@ -43,6 +43,8 @@ RELEASE_FOLDER = "test"
 UNPACKED = "unpacked"
 # Scripts from web servers with the files that they name, by the SHA-256 of all of them.
 SCRIPTS = "scripts"
+# Folders that another machine sent, for a run that asks programs here; by their content.
+RECEIVED = "received"
 # What runs read and nobody writes: read-only; and of these, what has a listing to be verified against.
 SEALED = frozenset({FILES, UNPACKED, SCRIPTS, RELEASES})
 LISTED = frozenset({FILES, UNPACKED, SCRIPTS})
@@ -221,7 +223,7 @@ ENTRY_KINDS = {
     "folds": "folds for tuning",
     "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
-    "cluster": "files sent to a worker of a cluster",
+    RECEIVED: "files that another machine sent for a run",
     KEPT_COLUMNS: "columns of large transcripts",
     KNOWN_DIGESTS: "digests of data that was hashed before",
     JUDGED: "which transcripts were judged again",

@@ -11,14 +11,14 @@ from fcntl import ioctl
 import click
 import pytest
 
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from tests.workshop import Workshop, command
 
 
 def commands() -> Iterator[tuple[str, ...]]:
     """Every command, and every command of a group of them."""
     yield ()
-    for name in COMMANDS:
+    for name in commands_here():
         found = hate.get_command(click.Context(hate), name)
         assert found is not None
         yield (name,)

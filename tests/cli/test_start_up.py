@@ -88,7 +88,7 @@ def test_a_run_imports_only_its_own_kind(interface: str, kinds: list[str], shop:
     code = f"from harness.cli.main import call\ncall(['run', 'toy', '--interface', '{interface}', '-o', 'out.jsonl'])"
     names = ("python", "command", "stream", "http", "scores", "matrix")
     modules = [f"harness.interface.{name}" for name in names]
-    foreign = ("http.client", "requests", "numpy", "harness.engine.cluster")
+    foreign = ("http.client", "requests", "numpy", "harness.cluster.engine")
     assert loaded_by(shop, code, *modules, *foreign) == [f"harness.interface.{name}" for name in kinds]
 
 

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.commands import COMMANDS
+from harness.cli.commands import commands_here
 from tests.goldens.lines import LINES, WITHOUT, lines
 from tests.goldens.make import PRINTED, prepare, printed
 from tests.products.laws import differences
+from tests.rooms import of_commands_here
 
 GOLDENS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PRINTED.glob("*.json"))}
+GOLDENS = of_commands_here(GOLDENS)
 
 
 def test_every_command_has_goldens_or_a_reason() -> None:
     with_goldens = {words[0] for words in lines(LINES).values()}
     assert with_goldens == set(GOLDENS)
-    assert with_goldens | set(WITHOUT) == set(COMMANDS)
+    assert with_goldens | set(WITHOUT) == set(commands_here())
     assert not with_goldens & set(WITHOUT)
     assert {line for goldens in GOLDENS.values() for line in lines("\n".join(goldens))} == set(lines(LINES))
 

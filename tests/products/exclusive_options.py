@@ -48,8 +48,6 @@ EXCLUSIVE: Mapping[str, Rules] = {
     "rate": {
         **_DESIGN, **_SEQUENTIAL, **_NO_THRESHOLDS,
         ("the test boxes", "--at"): "leave out --at",
-        **_each("--anova", "--statistic --by --at --confidence --plot", "--anova"),
-        ("--anova", "--sequential"): "are 2 analyses",
     },
     "compare": {
         **_DESIGN, **_SEQUENTIAL, **_NO_THRESHOLDS,
@@ -80,6 +78,8 @@ EXCLUSIVE: Mapping[str, Rules] = {
     },
     "report": {**_DESIGN},
     "sweep": {("--sample", "--latin"): "exclude one another"},
+    "anova": {**_DESIGN},
+    "zoo": {},
 }  # fmt: skip
 
 _RUN_FIRST = "-o --interface --param -j --timeout --limit --memory --no-network --isolate"
@@ -94,7 +94,6 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "rate": {
         **_NOT_RUN,
-        "--zoo": "has two different subjects",
         "--development": "is evaluated too",
         "--xlim": "the x axis of this picture has no scale",
     },
@@ -113,6 +112,8 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "report": {},
     "sweep": {"--no-vary": "has no [vary]"},
+    "anova": {**_NOT_RUN},
+    "zoo": {**_NOT_RUN},
 }
 
 # What an option can only matter with, though it is accepted without.
@@ -158,7 +159,6 @@ SILENT_BESIDE: Mapping[str, Rules] = {
         ("--stratum", "--sequential"): "units are asked in random order, whatever their strata",
         ("--lone", "--sequential"): "units are asked in random order, whatever their strata",
         ("--statistic rate", "--sequential"): "the rate is what it is about",
-        ("--weights equal", "--anova"): "all strata have as many cases",
     },
     "compare": {
         ("--seed", _ANY): "drawn only where a method needs it",
@@ -189,6 +189,10 @@ SILENT_BESIDE: Mapping[str, Rules] = {
     "sweep": {
         ("--limit", "--probe"): "there are fewer probes than that",
         ("--statistic rate", _ANY): "the default",
+    },
+    "anova": {
+        ("--weights equal", _ANY): "all strata have as many cases",
+        ("--lone", "--psu none"): "no stratum has a single case",
     },
 }  # fmt: skip
 

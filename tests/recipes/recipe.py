@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from tools.documents.pages import CHANGE, ROOT, Block, blocks
 Step = Sequence[str | Path] | str
 
 JSON = ("--format", "json")
+# The paths of a recipe: in this package, or in a package of one's own.
+OURS, OTHERS = "harness/", "hate-"
 
 # Several commands in one process, which takes most of its time to start.
 DRIVER = """\
@@ -57,10 +60,12 @@ class Recipe:
         return len(self.written) + sum(map(len, self.changed.values()))
 
     def follow(self, folder: Path) -> None:
-        """Do what the recipe says to the package in a folder."""
+        """Do what the recipe says to the package in a folder; a package of one's own stands beside it."""
         for path, text in self.written.items():
             if (folder / path).exists():
                 raise ValueError(f"{path} is there already")
+            if not path.startswith(OURS):
+                (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
         for path, places in self.changed.items():
             text = "\n" + (folder / path).read_text(encoding="utf-8")
@@ -83,7 +88,7 @@ def section(page: Path, heading: str) -> list[Block]:
 
 def recipe(page: Path, heading: str) -> Recipe:
     """What a section says is to be written and changed."""
-    of_files = [block for block in section(page, heading) if block.title.startswith("harness/")]
+    of_files = [block for block in section(page, heading) if block.title.startswith((OURS, OTHERS))]
     return Recipe(
         {block.title: "\n".join([*block.lines, ""]) for block in of_files if block.language != CHANGE},
         {block.title: list(_places(block)) for block in of_files if block.language == CHANGE},
@@ -110,8 +115,24 @@ class ChangedPackage:
             (folder / name).symlink_to(ROOT / name)
         self._path = [str(folder)]
 
+    def follow(self, said: Recipe) -> None:
+        """Do what a recipe says, and install what it has of another package."""
+        said.follow(self.folder)
+        for name in {path.partition("/")[0] for path in said.written if path.startswith(OTHERS)}:
+            self.install(self.folder / name)
+
     def install(self, folder: Path) -> None:
-        """Have Python find another folder with packages too."""
+        """Have Python find the modules of another project, and its entry points as an installer leaves them."""
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        points = "".join(
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+            for group, entries in project["entry-points"].items()
+        )
+        name, version = project["name"], project["version"]
+        info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(points, encoding="utf-8")
         self._path.append(str(folder))
 
     def do(self, steps: Mapping[str, Step], *, refused: Collection[str] = ()) -> dict[str, Done]:

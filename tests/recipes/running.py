@@ -52,15 +52,13 @@ def use_way_to_run(shop: Workshop, package: ChangedPackage) -> None:
         "plain": (*echo, "-o", "plain.jsonl"),
         "python": "import harness\nprint(harness.run('toy', 'echo.py', pace=1000).counts)",
         "jobs": (*echo, "--pace", "50", "-j", "2"),
-        "cluster": (*echo, "--pace", "50", "--cluster", "local:1"),
         "zero": (*echo, "--pace", "0"),
         **{f"help of {name}": (name, "--help") for name in ("run", "sweep", "tune", "test", "roc")},
-    }, refused=["jobs", "cluster", "zero"])  # fmt: skip
+    }, refused=["jobs", "zero"])  # fmt: skip
     # However late an answer is on a busy machine, none comes before its turn.
     times = [record["score"] for record in shop.records("timed.jsonl")]
     assert all(seconds >= 0.99 * place / 50 for place, seconds in enumerate(times))
     assert shop.records("paced.jsonl") == shop.records("plain.jsonl")
     assert "TP=3" in done["python"].out
     assert "--pace is for one program" in done["jobs"].err
-    assert "--pace and --cluster exclude one another" in done["cluster"].err
     assert all("--pace" in one.out for name, one in done.items() if name.startswith("help of"))

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from tests.recipes.judging import use_importer, use_measure, use_task, use_vary
 from tests.recipes.printing import use_column, use_command, use_curve, use_format
-from tests.recipes.recipe import JSON, ChangedPackage, recipe, section
+from tests.recipes.recipe import JSON, OTHERS, ChangedPackage, recipe, section
 from tests.recipes.running import use_interface, use_way_to_run
 from tests.workshop import Workshop
 from tools.documents.pages import CHANGE, PAGES, ROOT, blocks
@@ -73,12 +72,12 @@ USES: dict[str, Callable[[Workshop, ChangedPackage], None]] = {
 
 @pytest.mark.parametrize("heading", ROWS)
 def test_a_recipe_is_followed_and_what_was_added_is_used(shop: Workshop, package: ChangedPackage, heading: str) -> None:
-    recipe(PAGE, heading).follow(package.folder)
+    package.follow(recipe(PAGE, heading))
     USES[heading](shop, package)
 
 
 def test_the_other_recipe_of_a_measure(shop: Workshop, package: ChangedPackage) -> None:
-    recipe(MEASURES_PAGE, "Adding one").follow(package.folder)
+    package.follow(recipe(MEASURES_PAGE, "Adding one"))
     [shown] = ["\n".join(block.lines) for block in section(MEASURES_PAGE, "Adding one") if block.language == "text"]
     of_runs = ("compare", "wisard", "witch", "--statistic", "jaccard", "--at", "eer", "--by", "truth", *JSON)
     done = package.do({"rate": ("rate", "wisard", "--statistic", "jaccard"), "compare": of_runs})
@@ -90,24 +89,15 @@ def test_the_other_recipe_of_a_measure(shop: Workshop, package: ChangedPackage) 
 def test_the_samples_are_plug_ins_too(shop: Workshop, package: ChangedPackage, tmp_path: Path) -> None:
     """The same files in a package of their own, as an installer leaves it: nothing of ours is changed."""
     [entries] = ["\n".join(block.lines) for block in section(PAGE, "As a plug-in") if block.language == "toml"]
-    groups = tomllib.loads(entries)["project"]["entry-points"]
+    project = tmp_path / "installed"
     for heading in ("A task", "An importer"):
         for path, text in recipe(PAGE, heading).written.items():
-            place = tmp_path / "installed/my_package" / Path(path).name
+            place = project / "my_package" / Path(path).name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
-    points = "".join(
-        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
-        for group, entries in groups.items()
-    )
-    for name, text in {
-        "METADATA": "Metadata-Version: 2.1\nName: my-package\nVersion: 1\n",
-        "entry_points.txt": points,
-    }.items():
-        place = tmp_path / "installed/my_package-1.dist-info" / name
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-    package.install(tmp_path / "installed")
+    named = '[project]\nname = "my-package"\nversion = "1"\n'
+    (project / "pyproject.toml").write_text(named + entries, encoding="utf-8")
+    package.install(project)
     use_task(shop, package)
     use_importer(shop, package)
     listed = package.do({"list": ("list", "--plugins", *JSON)})["list"].json["plugins"]
@@ -115,12 +105,12 @@ def test_the_samples_are_plug_ins_too(shop: Workshop, package: ChangedPackage, t
 
 
 def follow_all(package: ChangedPackage) -> list[str]:
-    """All recipes in one copy; the files that were written or changed."""
+    """All recipes in one copy; the Python files that were written or changed."""
     recipes = [recipe(PAGE, heading) for heading in ROWS]
     for one in recipes:
-        one.follow(package.folder)
+        package.follow(one)
     shutil.copy(ROOT / "pyproject.toml", package.folder)
-    return sorted({path for one in recipes for path in (*one.written, *one.changed)})
+    return sorted({path for one in recipes for path in (*one.written, *one.changed) if path.endswith(".py")})
 
 
 def test_what_recipes_give_is_in_the_style_of_the_house(package: ChangedPackage) -> None:
@@ -135,9 +125,9 @@ def test_what_recipes_give_is_in_the_style_of_the_house(package: ChangedPackage)
 
 @pytest.mark.slow
 def test_what_recipes_give_has_types_and_keeps_the_rules_of_the_house(package: ChangedPackage) -> None:
-    follow_all(package)
+    others = [path for path in follow_all(package) if path.startswith(OTHERS)]
     shutil.copytree(ROOT / "tests", package.folder / "tests", ignore=lambda _, names: {*names} - HOUSE)
-    for words in (["mypy", "--cache-dir", ".", "harness"], ["pytest", "-n", "0", "tests/test_house.py"]):
+    for words in (["mypy", "--cache-dir", ".", "harness", *others], ["pytest", "-n", "0", "tests/test_house.py"]):
         done = subprocess.run(
             [sys.executable, "-m", *words], cwd=package.folder, capture_output=True, text=True,
             env=package.shop.env | {"PYTHONPATH": str(package.folder)},
