@@ -76,7 +76,7 @@ def make_job(plan: Plan, interface: Interface, setup: Setup, *, key: str, same_m
         setup=setup,
         script=cases.script.path.name if cases.places else "",
         places={name: path.absolute() for name, path in cases.places.items()},
-        made=tuple(cases.made_places),
+        made=(cases.script.made,) if cases.script.made else (),
         materials={} if same_machine else materials(cases, interface, setup),
         same_machine=same_machine,
         answers_files=cases.script.task.expect_is_file,

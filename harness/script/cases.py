@@ -133,11 +133,6 @@ class CaseSet:
         return self.script.digest if self.experiment is None else self.script.digest_with(self.experiment.words)
 
     @property
-    def made_places(self) -> dict[str, Path]:
-        """Folders of inputs that are made when a case is asked, on this machine; the other places have the data."""
-        return {name: path for name, path in self.places.items() if name not in self.script.file.data}
-
-    @property
     def references(self) -> References:
         """Where the inputs are."""
         return References(self.places)
