@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.timing import Timing, best, print_timings
-from harness.stats.galleries import ImagePairs, draw_pairs, permute
+from harness.lab.permute.statistics import ImagePairs, draw_pairs, permute
 
 PEOPLE, IMAGES, EXPERIMENTS = 160, 4, 10_000
 # Gallery and probe image of different days: table 6b of Beveridge et al. (2001).

@@ -17,11 +17,12 @@ from benchmarks.timing import Timing, best, print_timings, program_usage
 from harness.files.images import write_image
 from harness.files.pictures import read_picture
 from harness.model import Case
-from harness.script.effects import apply_effect, random_stream
-from harness.script.vary import MADE, Variation, VaryAxis
-from harness.script.versions import VersionMaker
 from harness.tasks import TASKS
 from harness.tasks.task import TaskRules
+from harness.vary.effects import apply_effect, random_stream
+from harness.vary.making import VersionMaker
+from harness.vary.options import MADE
+from harness.vary.variation import Variation, VaryAxis
 
 SIDE = 1000
 VALUES = {

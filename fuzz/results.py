@@ -22,9 +22,10 @@ RATES = ("--statistic tpr,fpr,f1", "--statistic seconds", "--statistic all", *DE
 PAIRS = ("--statistic f1", "--statistic auc", "--method jackknife", "--method bootstrap", "--margin 0.1", "--intersect",
          "--unpaired", "--baseline other", "--multiplicity max-t", *DESIGN, *FORMATS)  # fmt: skip
 CURVES = ("--points 5", "--bands bootstrap", "--bands brr", "--at fpr=0.1", "--cost fp=2,fn=1", *DESIGN, *FORMATS)
-RANKED = ("--ranks 2", "--censor 1", "--bands bootstrap", "--methods", "--psu subject", *FORMATS)
+RANKED = ("--ranks 2", "--censor 1", "--bands bootstrap", "--psu subject", *FORMATS)
+METHODS = ("--ranks 2", "--stratum kind", "--psu subject", *FORMATS)
 TRANSCRIPT_OPTIONS = {"rate": RATES, "compare": PAIRS, "diff": FORMATS, "show": FORMATS, "roc": CURVES, "det": CURVES,
-                      "pr": CURVES, "cmc": RANKED, "confusion": FORMATS}  # fmt: skip
+                      "pr": CURVES, "cmc": RANKED, "methods": METHODS, "confusion": FORMATS}  # fmt: skip
 
 
 def result_samples(scratch: Path) -> Iterator[Sample]:
@@ -65,7 +66,12 @@ def _runs(made: Mapping[str, bytes]) -> Iterator[Sample]:
     more = {
         "label": (),
         "score": ("roc @", "det @", "pr @", "roc @ other.jsonl"),
-        "rank": ("cmc @", "cmc @ other.jsonl", "urn @ --group kind --trial day --elements 1 --permutations 39"),
+        "rank": (
+            "cmc @",
+            "cmc @ other.jsonl",
+            "methods @ --stratum kind",
+            "urn @ --group kind --trial day --elements 1 --permutations 39",
+        ),
     }
     for name, data in made.items():
         test = {f"toy/{file}": content for file, content in test_of(name.partition("-")[0]).items()}
@@ -107,13 +113,17 @@ def _matrices() -> Iterator[Sample]:
     labels = ("id,subject,session\n" + "".join(f"i{n},{name},{n % 2}\n" for n, name in enumerate(people))).encode()
     file = io.BytesIO()
     np.save(file, scores)
-    options = {"cmc": ("--ranks 2", "--censor 1", "--methods", "--bands brr", "--bands bootstrap", "--distance",
-                       "--exclude-diagonal", "--galleries session --permutations 19", *FORMATS),
+    options = {"cmc": ("--ranks 2", "--censor 1", "--bands brr", "--bands bootstrap", "--distance",
+                       "--exclude-diagonal", *FORMATS),
+               "galleries": ("--mix", "--ranks 2", "--distance", *FORMATS),
+               "methods": ("--ranks 2", "--distance", "--exclude-diagonal", *FORMATS),
                "permute": ("--experiments 20", "--ranks 1", *FORMATS), "urn": ("--on score", *FORMATS)}  # fmt: skip
     commands = (
         "cmc @",
         "cmc @ --identity [a-z]\\d",
         "permute @ --experiments 10 --ranks 2",
+        "galleries @ --by session --permutations 19",
+        "methods @ --stratum subject",
         "urn @ --group session --trial subject --elements 1 --threshold 1 --permutations 39",
     )
     yield Sample("matrix csv", {"m.csv": text.encode()}, "m.csv", mutations.CSV, commands, options)
@@ -125,7 +135,13 @@ def _matrices() -> Iterator[Sample]:
         mapped,
         "m.labels.csv",
         mutations.CSV,
-        ("cmc m.npy", "permute m.npy --experiments 10 --ranks 2", "cmc m.npy --gallery session=0"),
+        (
+            "cmc m.npy",
+            "permute m.npy --experiments 10 --ranks 2",
+            "cmc m.npy --gallery session=0",
+            "galleries m.npy --by session --permutations 19",
+            "methods m.npy --stratum subject",
+        ),
         options,
     )
 

@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from harness.api.anova import anova as anova
     from harness.api.comparisons import compare as compare
     from harness.api.confusion import confusion as confusion
     from harness.api.curves import cmc as cmc
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from harness.api.sweeps import sweep as sweep
     from harness.api.transcripts import read as read
     from harness.api.tuning import tune as tune
-    from harness.api.zoo import zoo as zoo
 
 __version__ = "0.1.0"
 
@@ -48,8 +46,6 @@ _HOMES = {
     "harness.api.curves": ("roc", "det", "pr", "froc", "cmc"),
     "harness.api.power": ("power",),
     "harness.api.fusing": ("fuse",),
-    "harness.api.zoo": ("zoo",),
-    "harness.api.anova": ("anova",),
     "harness.api.reports": ("make_report",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -74,6 +74,23 @@ def test_what_is_left_works(room: str, shop: Workshop, package: ChangedPackage) 
     assert not names & set(commands)
 
 
+@pytest.mark.parametrize("room", ["vary"])
+def test_a_script_with_a_section_of_a_missing_room(shop: Workshop, package: ChangedPackage) -> None:
+    """It is refused in a line that says what is missing, and not as a misspelt key; nothing else is."""
+    shop.script(sections='[vary.noise]\nkind = "gaussian"\nvalues = [0, 5]\n')
+    text = "toy.hate.toml: [vary] cannot be read: this copy of hate-harness has no folder harness/vary"
+    steps = {words[0]: words for words in [("describe", "toy"), ("run", "vase"), ("check", "toy")]}
+    done = package.do({**steps, "list": ("list",)}, refused=list(steps))
+    for name in ("describe", "check"):
+        assert text in done[name].out + done[name].err
+        assert (done[name].out + done[name].err).count("\n") == 1
+    assert "vase.hate.toml: [vary] cannot be read" in done["run"].err
+    listed = [line.split()[0] for line in done["list"].out.splitlines()]
+    assert {"hdigits", "shapes"} <= set(listed)
+    assert not {"toy", "vase"} & set(listed)
+    assert done["list"].err.count("skipped: ") == done["list"].err.count("[vary] cannot be read") == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_what_is_left_passes_its_tests(room: str, package: ChangedPackage) -> None:

@@ -16,7 +16,7 @@ from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Identities, Matrix, rank_probes
 from harness.model import crossed
 from harness.options import DesignOptions
-from harness.options.curves import BandMethod, CmcOptions
+from harness.options.curves import BandMethod, RankCurveOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.identification import (
@@ -137,7 +137,7 @@ def _grouped(labels: Labels, names: Sequence[str] | None) -> tuple[npt.NDArray[n
     return np.array(joined, dtype=np.str_), " x ".join(names)
 
 
-def match_curve(ranked: ProbeRanks, options: CmcOptions) -> Curve:
+def match_curve(ranked: ProbeRanks, options: RankCurveOptions) -> Curve:
     """Cumulate the ranks of the probes."""
     method = Method.BOOTSTRAP if options.bands is BandMethod.BOOTSTRAP else Method.AUTO
     replication = Replication(method=method, confidence=options.confidence, seed=options.seed)
@@ -167,7 +167,7 @@ def match_curve(ranked: ProbeRanks, options: CmcOptions) -> Curve:
     )
 
 
-def _cumulated(ranked: ProbeRanks, options: CmcOptions, replication: Replication) -> Cmc:
+def _cumulated(ranked: ProbeRanks, options: RankCurveOptions, replication: Replication) -> Cmc:
     limit, kind, known = options.ranks or ranked.gallery, options.bands, ranked.sampling.known
     if kind is BandMethod.BOOTSTRAP and not known:
         rng = np.random.default_rng(options.seed)

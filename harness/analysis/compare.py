@@ -10,8 +10,6 @@ from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
 from harness.analysis.cells import Measurement, replication_of
 from harness.analysis.comparison import Comparison, RunSummary, best_first
-from harness.analysis.cross_check import with_opinions
-from harness.analysis.fold_check import with_folds
 from harness.analysis.items import analyse_items
 from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
 from harness.analysis.pairs import (
@@ -90,9 +88,8 @@ def _compare(
         return _compare_by(recorded, operating, options, resources=resources)
 
     test = samples[0].headers[0].test
-    # Decisions at an operating point have a rate, and second opinions are about success.
-    of_success = options.at is not None or options.cross_check or options.folds is not None
-    main = RATE.name if of_success else test.main_measure
+    # Decisions at an operating point have a rate.
+    main = test.main_measure if options.at is None else RATE.name
     if options.statistic is not None or main == RATE.name:
         return compare(options.statistic or main)
     try:
@@ -144,10 +141,7 @@ def _compare_by(
     items = None
     if options.items:
         items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
-    found = replace(found, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
-    if options.cross_check:
-        found = with_opinions(found, options.rope)
-    return with_folds(found, options.folds, options.rope) if options.folds else found
+    return replace(found, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
 
 
 def _baseline(names: Sequence[str], name: str | None) -> int | None:

@@ -14,13 +14,12 @@ import numpy as np
 
 from harness.options.curves import PointLimit
 from harness.stats.arrays import FloatArray
-from harness.stats.curves.binormal import BinormalFit
 from harness.stats.curves.ellipses import Ellipse
 from harness.stats.curves.free_response import FALSE_POSITIVES
 from harness.stats.curves.hull import Crossing, crossings
 from harness.stats.curves.points import DetectionCost, OperatingPoint
 from harness.stats.curves.precision import PrecisionBand
-from harness.stats.curves.scores import ThresholdCounts
+from harness.stats.curves.scores import ScoredCases, ThresholdCounts
 from harness.stats.estimate import Estimate
 
 
@@ -92,8 +91,8 @@ class Curve:
     has_negatives: bool = True
     # The band of the precision, for curves of precision over recall.
     precision_band: PrecisionBand | None = None
-    # The binormal curve that fits the scores best, if one does.
-    binormal: BinormalFit | None = None
+    # The cases of a curve over the scores of one run.
+    cases: ScoredCases | None = None
 
     @property
     def auc(self) -> Estimate:
@@ -221,11 +220,10 @@ def _over_ranks(curve: Curve) -> dict[str, Any]:
 
 def _over_thresholds(curve: Curve, counts: ThresholdCounts) -> dict[str, Any]:
     """What only a curve over a threshold has."""
-    fit, band = curve.binormal, curve.precision_band
+    band = curve.precision_band
     payload: dict[str, Any] = {
         "auc_target": curve.summary_target if curve.auc.interval else None,
         "eer_threshold": curve.eer_threshold,
-        "binormal": None if fit is None else {"a": fit.a, "b": fit.b, "auc": fit.area},
         "closed": counts.closed,
         "opened": counts.opened,
         "operating": [_point_json(one) for one in curve.requested],

@@ -95,15 +95,15 @@ class CurveBasis:
         return BandMethod.BRR if self.sampling.known else BandMethod.WILSON
 
 
-def subject_labels(aligned: AlignedRuns, names: Sequence[str], option: str) -> list[npt.NDArray[np.str_]]:
+def subject_labels(aligned: AlignedRuns, names: Sequence[str]) -> list[npt.NDArray[np.str_]]:
     """The two subjects of each case, by label; every case must have both."""
     sides = []
     for name in names:
         column = aligned.column(name)
         if column is None:
-            raise UsageError(f"{option}: no column '{name}'; {nearest(name, aligned.column_names())}")
+            raise UsageError(f"--subjects: no column '{name}'; {nearest(name, aligned.column_names())}")
         if (column.codes < 0).any():
-            raise UsageError(f"{option}: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
+            raise UsageError(f"--subjects: case '{aligned.ids[int((column.codes < 0).argmax())]}' has no '{name}'")
         sides.append(np.asarray(column.labels)[column.codes])
     return sides
 
@@ -114,7 +114,7 @@ def find_subjects(aligned: AlignedRuns, names: Sequence[str] | None) -> Subjects
         return None
     if len(names) != 2 or not all(names):
         raise UsageError(f"--subjects {','.join(names)}: name two columns, such as probe,gallery")
-    sides = subject_labels(aligned, names, "--subjects")
+    sides = subject_labels(aligned, names)
     try:
         return Subjects.of(*sides)
     except ValueError as error:

@@ -14,14 +14,12 @@ from harness.analysis.wins import WinRate
 from harness.errors import UsageError
 from harness.measures import Measure
 from harness.measures.values import check_directed
-from harness.stats.arrays import FloatArray
 from harness.stats.differences import paired_differences
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits, paired_equivalent
 from harness.stats.estimate import Estimate
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import Multiplicity, adjusted, holm
 from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
-from harness.stats.posterior import PracticalDifference
 from harness.stats.rates import Interval
 
 Places = Sequence[tuple[int, int]]
@@ -50,48 +48,6 @@ class MarginTest:
     p_not_inferior: float
     p_not_superior: float
     p_equivalent: float
-
-
-@dataclass(frozen=True)
-class MixedEffect:
-    """The logarithm of the odds ratio of A over B, with its error, and how much cases and units vary."""
-
-    log_odds: float
-    se: float
-    p_value: float
-    case_sd: float
-    unit_sd: float | None
-
-
-@dataclass(frozen=True)
-class SecondOpinion:
-    """What other methods say of a pair; None for a model without a finite estimate."""
-
-    mixed: MixedEffect | None
-    bayes: PracticalDifference
-    # Whether the model and the verdict agree on significance and direction.
-    agree: bool | None
-
-
-@dataclass(frozen=True, eq=False)
-class FoldOpinion:
-    """A pair's differences by fold, each of which tests on `test_share` of the cases; `p_value` is two-sided."""
-
-    column: str
-    differences: FloatArray
-    test_share: float
-    p_value: float
-    posterior: PracticalDifference
-
-    @property
-    def mean(self) -> float:
-        """The mean of the differences."""
-        return float(self.differences.mean())
-
-    @property
-    def spread(self) -> Interval:
-        """The smallest and the largest of them."""
-        return Interval(float(self.differences.min()), float(self.differences.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +89,6 @@ class Pair:
     win_rate: WinRate | None = None
     seconds: Estimate | None = None
     memory: Estimate | None = None
-    cross_check: SecondOpinion | None = None
-    folds: FoldOpinion | None = None
 
     @property
     def better(self) -> int | None:

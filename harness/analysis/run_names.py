@@ -45,9 +45,10 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
 
 
 def _version_difference(first: Header, other: Header) -> str:
-    """How runs of one test differ if only one of them has the versions that [vary] makes."""
-    theirs, ours = ("the originals" if "vary" in header.part else "all versions" for header in (first, other))
-    return "" if theirs == ours else f"that is of {theirs}, this is of {ours} (--no-vary)"
+    """How runs of one test differ if only one of them has the versions that a section makes."""
+    theirs, ours = ("the originals" if header.originals_of else "all versions" for header in (first, other))
+    section = first.originals_of or other.originals_of
+    return "" if theirs == ours else f"that is of {theirs}, this is of {ours} (--no-{section})"
 
 
 def check_same_version(names: Sequence[str], headers: Sequence[Header]) -> None:

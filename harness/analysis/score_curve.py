@@ -26,7 +26,6 @@ from harness.options.curves import BandMethod, CurveOptions
 from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.curves.area import auc
 from harness.stats.curves.bands import CurveBands
-from harness.stats.curves.binormal import BinormalFit, binormal_of_scores
 from harness.stats.curves.fixed_fpr import FixedFprBands
 from harness.stats.curves.points import average_precision, equal_error, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, counts_of, make_scored_cases
@@ -104,7 +103,7 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         requested=requested,
         cost=least_cost(counts, options.cost),
         precision_band=precision_limits(basis, counts),
-        binormal=_binormal(basis),
+        cases=basis.cases,
         notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few, *identity_notes(basis)],
     )
 
@@ -149,13 +148,6 @@ def _precision(basis: CurveBasis, value: float) -> Estimate:
     except ValueError:
         pass
     return Estimate(value, math.nan, math.nan, None)
-
-
-def _binormal(basis: CurveBasis) -> BinormalFit | None:
-    try:
-        return binormal_of_scores(basis.cases)
-    except ValueError:
-        return None
 
 
 def curve_columns(

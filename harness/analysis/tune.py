@@ -11,7 +11,7 @@ from harness.analysis.decisions import Setting
 from harness.analysis.sampling import Sampling, take_sample
 from harness.analysis.settings import blocks, can_have, measure_of_settings
 from harness.errors import MissingExtra, UsageError
-from harness.measures import MEASURES, Measure, Reads, find_measure, is_goal
+from harness.measures import Measure, Reads, find_measure, is_goal, known_measures
 from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
@@ -38,7 +38,7 @@ def parse_goal(text: str, task: Task) -> Measure:
     """What settings of this task are tuned for: rate, f1, auc, iou, or cost:fp=10,fn=1."""
     measure = measure_of_settings(text, "--goal", task)
     if not is_goal(measure):
-        meant = [name for name, one in MEASURES.items() if is_goal(one) and name not in task.measure_names]
+        meant = [name for name, one in known_measures().items() if is_goal(one) and name not in task.measure_names]
         known = ", ".join(name for name in meant if can_have(task, find_measure(name)))
         raise UsageError(f"--goal {text}: not a goal; choose from {known}, or cost:fp=10,fn=1")
     return measure

@@ -54,7 +54,7 @@ def _some(questions: Iterator[Question], problem: str) -> Iterable[Question]:
 
 
 def _case_records(cases: CaseSet, *, truth: bool) -> Iterator[dict[str, Any]]:
-    maker, resolve, shows_claim = cases.version_maker(), cases.references.resolve, cases.script.task.shows_claim
+    maker, resolve, shows_claim = cases.input_maker(), cases.references.resolve, cases.script.task.shows_claim
     for case in cases:
         value = resolve(case.input) if maker is None else maker.make(case)[1]
         record = _told(Question(0, case.id, value, case.expect if shows_claim else "", case.columns))

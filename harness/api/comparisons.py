@@ -8,7 +8,7 @@ from harness.analysis.compare import compare_runs
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
-from harness.api.extension import extended, prepared
+from harness.api.extension import asked_for, extended, prepared
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
@@ -16,6 +16,7 @@ from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, SeedOptions
 from harness.options.comparing import CompareOptions, ContrastOptions
+from harness.options.entries import all_added
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_json, comparison_summary
 from harness.report.formats import Format, json_parts
@@ -107,7 +108,8 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
     `unpaired=True` the transcripts are of other inputs in the same strata.
     """
-    options = prepared(CompareOptions.given(options, settings))
+    given = CompareOptions.given(options, settings)
+    options = prepared(given)
     _check_together(options)
     opened = open_transcripts(transcripts, options)
     if len(opened.sources) < 2:
@@ -118,50 +120,41 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     chosen = replace(options, baseline=opened.shown_name(options.baseline, runs))
     found = compare_runs(runs, chosen, development=development)
     if options.unpaired:
-        return extended(CompareResult(found, opened.notes), options)
+        return extended(CompareResult(found, opened.notes), given)
     further = [
         metric_remark(found.names, found.aligned.headers),
         _unused_remark(found, options),
-        _success_remark(found, options),
         baseline_remark(found.aligned.headers[0].test, found.names),
     ]
-    return extended(CompareResult(found, [*opened.notes, *filter(None, further)]), options)
+    return extended(CompareResult(found, [*opened.notes, *filter(None, further)]), given)
 
 
-# What can be asked of four counts.
-_OF_A_TABLE = (
-    ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "cross_check", "rope", "items",
-)  # fmt: skip
+# What can be asked of four counts; extensions know that for themselves.
+_OF_A_TABLE = (ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "items")
 
 
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
-    options = prepared(CompareOptions.given(options, settings))
-    CompareOptions.taken_from(options).refuse_others("--table is four counts, without cases or columns", *_OF_A_TABLE)
-    return extended(CompareResult(compare_runs(runs_of_table(words), options)), options)
+    given = CompareOptions.given(options, settings)
+    options, added = prepared(given), [entry.options for entry in all_added()]
+    why = "--table is four counts, without cases or columns"
+    CompareOptions.taken_from(given).refuse_others(why, *_OF_A_TABLE, *added)
+    return extended(CompareResult(compare_runs(runs_of_table(words), options)), given)
 
 
 def _check_together(options: CompareOptions) -> None:
-    for name in ("baseline", "items", "intersect", "folds", "cross_check") if options.unpaired else ():
+    for name in ("baseline", "items", "intersect") if options.unpaired else ():
         if getattr(options, name):
-            flag = f"--{name.replace('_', '-')}"
-            raise UsageError(f"--unpaired matches no cases, so {flag} has nothing to work on")
-    if options.at is not None and (flag := _about_success(options)):
-        raise UsageError(f"{flag} is about success as it was recorded; leave out --at")
-
-
-def _about_success(options: CompareOptions) -> str:
-    """The option that is about success and nothing else; empty if there is none."""
-    return "--cross-check" if options.cross_check else "--folds" if options.folds else ""
+            raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.
-_NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at", "folds")
+_NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at")
 
 
 def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     """Whether it is enough to read those."""
-    if any(getattr(options, name) for name in _NEED_COLUMNS):
+    if asked_for(options) or any(getattr(options, name) for name in _NEED_COLUMNS):
         return False
     with open_transcript(opened.paths[0]) as reader:
         header, task = reader.header, find_task(reader.header.test.task)
@@ -185,11 +178,3 @@ def _unused_remark(found: Comparison, options: CompareOptions) -> str:
         f"--{changed[0]} was not used: no stratum or PSU is known, so cases are taken as independent; "
         "name one with --stratum or --psu"
     )
-
-
-def _success_remark(found: Comparison, options: CompareOptions) -> str:
-    """Why the rate is compared, if something else counts in the test."""
-    main = found.aligned.headers[0].test.main_measure
-    if options.statistic is not None or main == "rate" or not _about_success(options):
-        return ""
-    return f"{_about_success(options)} is about success, so the rate is compared; without it, {main}"

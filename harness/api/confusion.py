@@ -83,6 +83,7 @@ def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None,
 
     Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
     """
-    options = prepared(ConfusionOptions.given(options, settings))
+    given = ConfusionOptions.given(options, settings)
+    options = prepared(given)
     opened = open_transcripts(transcripts, options)
-    return extended(ConfusionResult(confusions(opened.runs(), options), options, opened.notes), options)
+    return extended(ConfusionResult(confusions(opened.runs(), options), options, opened.notes), given)

@@ -19,7 +19,7 @@ from harness.report.curve_chart import corner_chart, corner_of, curve_chart
 from harness.report.curve_data import CurveData, curve_data, curve_table, plain_data
 from harness.report.curve_view import CurveView
 from harness.report.curves import curve_blocks
-from harness.report.formats import Format
+from harness.report.formats import Format, render_document
 from harness.report.gnuplot import chart_script
 from harness.report.plots.canvas import Picture, check_picture
 from harness.report.plots.chart import plot_chart
@@ -65,8 +65,10 @@ class CurveResult(PictureResult):
         return curve_table(self.data())
 
     def plain(self) -> str:
-        """A block of points for each curve, for gnuplot."""
-        return plain_data(self.data())
+        """A block of points for each curve, for gnuplot; what was added is a comment above them."""
+        added = self._added_blocks()
+        lines = render_document(added, Format.PLAIN).splitlines() if added else []
+        return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 
     def drawn(self, look: CurvePictureOptions) -> Picture:
         """The curves; `axes` is as for the command."""
@@ -115,7 +117,7 @@ class CurveResult(PictureResult):
 
 def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves over a threshold."""
-    options = prepared(options)
+    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
     curves = make_curves(runs, options, precise=view.precise)
@@ -126,12 +128,12 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
                 "there is no false positive rate; use hate pr or hate froc"
             )
     result = CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
-    return extended(result, options)
+    return extended(result, given)
 
 
 def object_curves(view: CurveView, transcripts: Transcripts, options: FrocOptions) -> CurveResult:
     """Curves over the false positives per image."""
-    options = prepared(options)
+    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options)
     result = CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)
-    return extended(result, options)
+    return extended(result, given)

@@ -24,7 +24,6 @@ from harness.report.curve_view import (
 
 if TYPE_CHECKING:
     from harness.api.curve_result import CurveResult
-    from harness.api.identification import GalleriesResult, MethodsResult
     from harness.api.transcripts import Given, Transcripts
 
 _FPR = ViewAxis("fpr", "false-positive rate", unit)
@@ -193,13 +192,10 @@ CMC = CurveView(
 )
 
 
-def cmc(
-    given: "Given | Sequence[Given]", options: CmcOptions | None = None, **settings: Any
-) -> "CurveResult | GalleriesResult | MethodsResult":
+def cmc(given: "Given | Sequence[Given]", options: CmcOptions | None = None, **settings: Any) -> "CurveResult":
     """Cumulative match curves of transcripts of rank tests and of similarity matrices (.npy, .csv, .tsv, .parquet).
 
-    Options are those of the command, with underscores: `harness.cmc("faces.npy", gallery="session=1")`. With
-    `galleries` the result is a test of the gallery effect, with `methods` several standard errors side by side.
+    Options are those of the command, with underscores: `harness.cmc("faces.npy", gallery="session=1")`.
     """
     from harness.api.identification import rank_curves
 

@@ -23,22 +23,23 @@ class Extension(ABC, Generic[O, R]):
 
     @abstractmethod
     def add(self, result: R, options: O) -> Addition:
-        """What is added to the result of the command."""
+        """What is added to the result of the command; `options` are as they were given."""
 
 
 def prepared(options: O) -> O:
     """The options of a command, as the extensions that were asked for want them."""
-    for entry in _asked(options):
+    for entry in asked_for(options):
         options = _extension(entry).prepare(options)
     return options
 
 
 def extended(result: R, options: OptionSet) -> R:
     """The result of a command, with what the extensions that were asked for add."""
-    return result.with_additions({entry.name: _extension(entry).add(result, options) for entry in _asked(options)})
+    return result.with_additions({entry.name: _extension(entry).add(result, options) for entry in asked_for(options)})
 
 
-def _asked(options: OptionSet) -> list[OptionsEntry]:
+def asked_for(options: OptionSet) -> list[OptionsEntry]:
+    """The entries of which an option was given."""
     entries = [one for one in all_added() if isinstance(one, OptionsEntry) and isinstance(options, one.options)]
     return [entry for entry in entries if entry.asked(options)]
 

@@ -65,8 +65,9 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
 
     Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
     """
-    options = prepared(RateOptions.given(options, settings))
+    given = RateOptions.given(options, settings)
+    options = prepared(given)
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
     replication = Replication(confidence=options.confidence, seed=options.seed)
-    return extended(RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes), options)
+    return extended(RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes), given)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.api.transcripts import OpenedTranscripts, open_transcripts
+from harness.api.transcripts import Given, OpenedTranscripts, open_transcripts
 from harness.cli.output import remark
 from harness.errors import UsageError
 from harness.options import (
@@ -57,6 +57,17 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
             open_transcripts(beside, options, told_apart=False)
     texts = [_run_test(word, options) if test else word for word, test in zip(words, tests, strict=True)]
     return find_transcripts(texts, replace(options, output=None), told_apart=told_apart)
+
+
+def find_ranks(words: Sequence[str], options: TestRunOptions) -> list[Given]:
+    """The same for words that may also be similarity matrices, which are left as they are."""
+    from harness.api.matrices import is_matrix
+
+    others = [word for word in words if not is_matrix(word)]
+    if not others:
+        refuse_run_options(options, f"{words[0]} is a similarity matrix")
+    sources = iter(find_or_run(others, options).sources if others else [])
+    return [next(sources) if word in others else word for word in words]
 
 
 def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: TestRunOptions) -> None:

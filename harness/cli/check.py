@@ -51,7 +51,8 @@ def describe_command(test: str, options: DescribeOptions) -> None:
     \b
     hate describe hdigits
     """
-    facts = test_facts(load_test(test, libraries=options.libraries))
+    cases = load_test(test, libraries=options.libraries)
+    facts, expansion = test_facts(cases), cases.script.expansion
     style = output_format(options.style)
     if style is Format.JSON:
         print(json_lines(facts), end="")
@@ -60,9 +61,9 @@ def describe_command(test: str, options: DescribeOptions) -> None:
         from rich.markdown import Markdown
 
         Console(highlight=False).print(Markdown(description_page(facts)))
-        print(f"\n{facts_text(facts, terminal_width())}", end="")
+        print(f"\n{facts_text(facts, expansion, terminal_width())}", end="")
     else:
-        print(facts_page(facts), end="")
+        print(facts_page(facts, expansion), end="")
 
 
 @click.command("check")

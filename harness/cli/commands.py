@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Collection, Iterator, Sequence
-from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from click.shell_completion import get_completion_class
 
 from harness import __version__
 from harness.errors import UsageError
-from harness.plugins import CommandEntry, PluginGroup
+from harness.plugins import CommandEntry, PluginGroup, load_object
 
 # Name: (module that has it, as `NAME_command` or in its own `COMMANDS`, and what it does).
 COMMANDS = {
@@ -35,8 +34,6 @@ COMMANDS = {
     "report": ("report", "one page that needs nothing else: the data sheet of a run, the comparison of several"),
     "fuse": ("fuse", "combine the answers of several algorithms into one transcript"),
     "power": ("power", "how many units and cases a test needs; what a test could have shown"),
-    "permute": ("experiments", "recognition rates of the same people with other choices of image, from matrices"),
-    "urn": ("experiments", "which way of sampling explains how a rate varies from trial to trial"),
     "convert": ("convert", "store a transcript in another form: .jsonl, .jsonl.gz, .parquet"),
     "import": ("importing", "turn results of other tools into transcripts"),
     "publish": ("publish", "add tests and transcripts to a site, a folder that any web server can serve"),
@@ -121,7 +118,7 @@ class LazyGroup(click.Group):
 
 def _load(entry: CommandEntry) -> click.Command:
     try:
-        command = resolve_name(entry.where)
+        command = load_object(entry.where)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
     if not isinstance(command, click.Command):

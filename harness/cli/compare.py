@@ -15,13 +15,12 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import DownloadOptions, PartialOptions, PlotOptions, SeedOptions, Writes, option
+from harness.options import PlotOptions, Writes, option
 from harness.options.comparing import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.report.formats import Format
 from harness.site.tests import find_test, is_test
 
 if TYPE_CHECKING:
-    from harness.api.result import Result
     from harness.api.sequential import SequentialResult
 
 
@@ -55,15 +54,6 @@ class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
 
 class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOptions):
     """Options of `hate rate`, how to run a test first, and how to print."""
-
-    zoo: str | None = option(
-        "--zoo", default=None, metavar="CLAIMED,REAL",
-        help="Instead: goats, lambs, wolves and other people, by the columns of who was claimed and who it was.",
-    )  # fmt: skip
-    anova: str | None = option(
-        "--anova", default=None, metavar="COLUMN,...",
-        help="Instead: analysis of variance of success over these columns, and over several algorithms.",
-    )  # fmt: skip
 
 
 class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, FormatOptions):
@@ -128,17 +118,14 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
     \b
     hate rate wisard
     hate rate wisard --by truth --statistic rate,tpr --plot digits.png
-    hate rate scores.jsonl --zoo claimed,real
-    hate rate wisard witch --anova truth,positive
     """
-    _check_analysis(options)
     _check_plot(options)
     _check_tests_plot(transcripts, options)
     from harness.api.rates import rate
 
     opened = find_or_run(transcripts, options)
-    if (other := _other_analysis(opened, options)) is not None:
-        emit_result(other, output_format(options.style))
+    if options.sequential:
+        emit_result(_sequential(opened, options), output_format(options.style))
         return
     if "ece" not in (options.statistic or "").split(","):
         _check_numbers_plot(opened, options)
@@ -171,9 +158,11 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
 
 
-def _check_plot(options: GroupPlotOptions) -> None:
+def _check_plot(options: CompareCommandOptions | RateCommandOptions) -> None:
     check_plot(options.plot)
     if options.plot is not None:
+        if options.sequential:
+            raise UsageError("--plot draws what --by shows; leave it out with --sequential")
         from harness.report.plots.groups import check_one_column
 
         check_one_column(len(set(options.by)))
@@ -203,36 +192,7 @@ def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) ->
         raise UsageError(_NOTHING_TO_DRAW)
 
 
-def _check_analysis(options: RateCommandOptions) -> None:
-    """Refuse two analyses at once, and options of measures with another analysis, before a test is run."""
-    asked = [f"--{name}" for name in ("sequential", "zoo", "anova") if name in options.changed()]
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} are {len(asked)} analyses; ask for one at a time")
-    if asked and options.plot is not None:
-        raise UsageError(f"--plot draws what --by shows; leave it out with {asked[0]}")
-    if options.zoo is not None:
-        taken = (SeedOptions, PartialOptions, DownloadOptions)
-        RateOptions.taken_from(options).refuse_others("--zoo is about the scores of people", *taken)
-
-
-def _other_analysis(opened: OpenedTranscripts, options: RateCommandOptions) -> "Result | None":
-    """What was asked for instead of measures; None for measures."""
-    if options.sequential:
-        return _sequential(opened, options)
-    if options.zoo is not None:
-        from harness.api.zoo import zoo
-
-        return zoo(opened, options.zoo, partial=options.partial)
-    if options.anova is not None:
-        from harness.api.anova import anova
-
-        return anova(opened, options.anova, options)
-    return None
-
-
-def _sequential(opened: "OpenedTranscripts", options: CompareCommandOptions | RateCommandOptions) -> "SequentialResult":
+def _sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> "SequentialResult":
     from harness.api.sequential import sequential
 
-    if options.plot is not None:
-        raise UsageError("--plot draws what --by shows; leave it out with --sequential")
     return sequential(opened, options)

@@ -78,9 +78,9 @@ def _interface_params(ctx: click.Context) -> dict[str, Any]:
 
 def complete_measure(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Names of measures for the shell."""
-    from harness.measures import MEASURES
+    from harness.measures import known_measures
 
-    return [name for name in (*MEASURES, "rank1") if name.startswith(incomplete)]
+    return [name for name in (*known_measures(), "rank1") if name.startswith(incomplete)]
 
 
 def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from harness.api import curves
 from harness.api.curves import VIEWS
-from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
+from harness.cli.arguments import TestRunOptions, find_or_run, find_ranks
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
@@ -99,21 +99,8 @@ class CmcCommandOptions(CmcOptions, CurveCommandOptions):
 def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     """The same for ranks, which may be of matrices."""
     check_plot(options.plot)
-    if options.gnuplot is not None and (options.methods or options.galleries is not None):
-        raise UsageError("--gnuplot: not for --methods and --galleries; --format csv has the data")
-    from harness.api.curve_result import CurveResult
-    from harness.api.matrices import is_matrix
-
-    names = list(transcripts)
-    others = [word for word in names if not is_matrix(word)] if options.galleries is None else []
-    if not others:
-        refuse_run_options(options, f"{names[0]} is a similarity matrix")
-    sources = iter(find_or_run(others, options).sources if others else [])
-    found = curves.cmc([next(sources) if word in others else word for word in names], options)
-    if isinstance(found, CurveResult):
-        _draw(found, options)
-    else:
-        draw(found, options)
+    found = curves.cmc(find_ranks(transcripts, options), options)
+    _draw(found, options)
     emit_result(found, output_format(options.style))
 
 

@@ -17,11 +17,11 @@ from harness.report.blocks import Cell, Table
 from harness.script.cases import load_cases
 from harness.script.load import Script
 from harness.site.cache import (
-    ENTRY_KINDS,
     RELEASES,
     CacheEntry,
     cache_entries,
     cache_folder,
+    entry_kinds,
     is_older,
     remove_leftovers,
 )
@@ -163,7 +163,8 @@ def list_cache(options: CacheListOptions) -> None:
             rows.append([item.kind, item.label, 1, item.size])
         else:
             rest.setdefault(item.kind, []).append(item)
-    rows += [[kind, ENTRY_KINDS[kind], len(found), sum(item.size for item in found)] for kind, found in rest.items()]
+    words = entry_kinds()
+    rows += [[kind, words[kind], len(found), sum(item.size for item in found)] for kind, found in rest.items()]
     entries = [dict(zip(("kind", "what", "entries", "bytes"), row, strict=True)) for row in rows]
     folder = str(cache_folder())
     table = Table(["kind", "what", "entries", "bytes"], rows)
@@ -207,11 +208,11 @@ def clear_command(kinds: tuple[str, ...], options: CacheClearOptions) -> None:
     hate cache clear runs --older-than 30
     """
     for kind in kinds:
-        if kind not in ENTRY_KINDS:
-            raise UsageError(f"'{kind}' is not a kind of cache entry; {nearest(kind, ENTRY_KINDS)}")
+        if kind not in (known := entry_kinds()):
+            raise UsageError(f"'{kind}' is not a kind of cache entry; {nearest(kind, known)}")
     wanted = is_older(options.older_than) if options.older_than is not None else lambda _: True
     freed = count = busy = 0
-    for item in list(cache_entries(frozenset(kinds or ENTRY_KINDS))):
+    for item in list(cache_entries(kinds)):
         if wanted(item):
             size = item.size
             if item.remove():

@@ -24,6 +24,7 @@ from harness.options import (
     option,
     split_names,
 )
+from harness.options.entries import SectionEntry, all_added
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
@@ -42,9 +43,6 @@ class RunOptions(ExecutionOptions, DirectionOptions):
         "--repeat", default=1, within=Range(1, 10_000), metavar="K",
         help="Ask each case K times, for randomised algorithms.",
     )  # fmt: skip
-    no_vary: bool = option(
-        "--no-vary", default=False, help="Only the originals of a test that varies its inputs on purpose."
-    )
 
     @property
     def directions(self) -> dict[str, bool]:
@@ -127,9 +125,20 @@ class RunParts:
         _check_workers(self.interface, options)
         spare_inputs(options, self.script, self.interface)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
-        cases = cases.originals() if options.no_vary else cases
+        cases = _versions(cases, options)
         cases = select_cases(cases, self.selection.gallery, self.selection.probe)
         return Plan(cases, self.interface.answering(cases, cases.gallery), params, options, stop_rule=rule)
+
+
+def _versions(cases: CaseSet, options: RunOptions) -> CaseSet:
+    """All versions of the cases, or the originals alone if an option --no-SECTION says so."""
+    for name in (entry.name for entry in all_added() if isinstance(entry, SectionEntry)):
+        if getattr(options, f"no_{name}", False):
+            if cases.script.expansion is None or cases.script.expansion.name != name:
+                text = f"{cases.script.name} has no [{name}], so all of its cases are originals"
+                raise UsageError(f"--no-{name}: {text}")
+            return cases.originals()
+    return cases
 
 
 def spare_inputs(options: OptionSet, script: Script, interface: Interface) -> None:

@@ -18,10 +18,10 @@ from harness.engine.stopping import Stopper
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted, UsageError
-from harness.files.images import ImageError
 from harness.interface.contract import Session, SpreadSession
 from harness.interface.interrupts import Latch, interruptible
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
+from harness.script.expansion import InputError
 from harness.site.judged import remember_run, remember_test
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
@@ -198,23 +198,20 @@ class Feed:
     def __iter__(self) -> Iterator[Question]:
         resolve = self._plan.cases.references.resolve
         shows_claim = self._plan.cases.script.task.shows_claim
-        maker = self._plan.cases.version_maker()
+        maker = self._plan.cases.input_maker()
         for index, turn, case in self._trials:
             self.pending[index] = case
             value = case.input
             if maker is not None:
                 try:
                     self.pending[index], value = maker.make(case)
-                except ImageError as error:
-                    self._fail(Question(index, case.id, value, repeat=turn), str(error))
+                except InputError as error:
+                    question = Question(index, case.id, value, repeat=turn)
+                    self.failures.append(Reply(question, error=ErrorKind.INTERFACE, message=str(error)))
                     continue
             elif type(value) is not str or value.startswith("{"):
                 value = resolve(value)
             yield Question(index, case.id, value, case.expect if shows_claim else "", case.columns, turn)
-
-    def _fail(self, question: Question, why: str) -> None:
-        message = f"input '{question.input}' cannot be varied: {why}"
-        self.failures.append(Reply(question, error=ErrorKind.INTERFACE, message=message))
 
     def replies(self, session: Session) -> Iterator[Reply]:
         """The replies of the program, and those for questions that it could not be asked."""

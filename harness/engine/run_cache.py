@@ -90,7 +90,7 @@ def run_key(header: Header, timeout: float | None) -> str:
     parts = [header.test, header.algorithm, header.interface, header.params, header.repeat, header.limit, header.limits]
     parts.append(header.isolation)
     plain = [None if part is msgspec.UNSET else msgspec.to_builtins(part) for part in parts]
-    plain += ["originals"] if "vary" in header.part else []
+    plain += ["originals"] if header.originals_of else []
     text = msgspec.json.encode([SCHEME, header.harness, timeout, *plain], order="sorted")
     return hashlib.sha256(text).hexdigest()
 

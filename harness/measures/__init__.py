@@ -1,7 +1,7 @@
 """The registry of measures, which every command reads. A new measure is one entry in one of the files.
 
-The files are `outcomes`, `curves` (and ranks), `values`, `pixels` and `boxes`, by what a measure reads. Other
-packages add plug-ins.
+The files are `outcomes`, `curves` (and ranks), `values`, `pixels` and `boxes`, by what a measure reads. Rooms and
+other packages add theirs by entry points.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ __all__ = [
     "find_measure",
     "goals",
     "is_goal",
+    "known_measures",
     "mean_of_value",
     "measures_for_help",
     "ratio_of_values",
@@ -83,8 +84,8 @@ def find_measure(
     kind, colon, rest = name.partition(":")
     if meanings is not None and kind in meanings:
         return replace(find_measure(meanings[kind] + colon + rest, values, option, direction=direction), name=name)
-    if name in MEASURES:
-        return MEASURES[name]
+    if (built_in := known_measures().get(name)) is not None:
+        return built_in
     if (of_class := box_measure(name)) is not None:
         return of_class
     if (with_figures := _with_figures(name, option)) is not None:
@@ -124,7 +125,7 @@ def _with_figures(name: str, option: str) -> Measure | None:
 
 def _is_built_in(name: str) -> bool:
     patterns = (_RANK, _COST, _DETECTION_COST, _AT_LIMIT, _OF_K)
-    known = name in MEASURES or name.startswith(VALUES) or box_measure(name) is not None
+    known = name in known_measures() or name.startswith(VALUES) or box_measure(name) is not None
     return known or any(pattern.fullmatch(name) for pattern in patterns)
 
 
@@ -145,9 +146,14 @@ def _mistakes(measure: Measure) -> Iterator[str]:
 PLUGINS = PluginGroup("hate.measures", Measure, _mistakes, _is_built_in)
 
 
+def known_measures() -> dict[str, Measure]:
+    """The measures of this package by name, with those of its rooms; other packages are not looked for."""
+    return MEASURES | PLUGINS.here()
+
+
 def goals() -> list[str]:
     """Measures that settings can be tuned for."""
-    return [name for name, measure in MEASURES.items() if is_goal(measure)]
+    return [name for name, measure in known_measures().items() if is_goal(measure)]
 
 
 def is_goal(measure: Measure) -> bool:
@@ -157,7 +163,7 @@ def is_goal(measure: Measure) -> bool:
 
 def measures_for_help() -> str:
     """All measures, separated by commas, for help texts."""
-    return f"{', '.join(MEASURES)}, {', '.join(EXAMPLES)}, or a value of the records by name"
+    return f"{', '.join(known_measures())}, {', '.join(EXAMPLES)}, or a value of the records by name"
 
 
 def _figures(name: str, text: str, option: str, figures: dict[str, float], example: str) -> dict[str, float]:

@@ -47,31 +47,8 @@ def _summary(name: str, words: str, *, larger: bool) -> Measure:
     return Measure(name, words, statistic, larger, reads=Reads.SCORE, classes=("positive", "negative"))
 
 
-def _binormal(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-    """The area under the binormal curve; a run without one is named."""
-    from harness.stats.curves.binormal import binormal_area, binormal_of_scores
-
-    require_scored_cases("--statistic auc_binormal", runs)
-    cases = runs.curve_cases()
-    for run in sorted({run for run, inside in cells if inside is None}):
-        try:
-            binormal_of_scores(cases[run])
-        except ValueError as error:
-            raise UsageError(f"--statistic auc_binormal: {runs.names[run]}: {error}") from None
-    return binormal_area([(cases[run], inside) for run, inside in cells])
-
-
 MEASURES = (
     _summary("auc", "area under the ROC curve", larger=True),
-    Measure(
-        "auc_binormal",
-        "area under the binormal ROC curve",
-        _binormal,
-        reads=Reads.SCORE,
-        classes=("positive", "negative"),
-        # The best settings may separate the classes, and then it has no value.
-        tunable=False,
-    ),
     _summary("eer", "equal error rate", larger=False),
     _summary("average_precision", "average precision over recall", larger=True),
 )

@@ -69,18 +69,6 @@ class CompareOptions(
     unpaired: bool = option(
         "--unpaired", default=False, help="The transcripts have other inputs in the same strata, such as two sensors."
     )
-    cross_check: bool = option(
-        "--cross-check", default=False,
-        help="Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
-    )  # fmt: skip
-    rope: float = option(
-        "--rope", default=0.01, within=Range(0, 1, high_open=True), needs=("cross_check", "folds"), metavar="R",
-        help="With --cross-check or --folds: differences up to this are practically none.",
-    )  # fmt: skip
-    folds: str | None = option(
-        "--folds", default=None, metavar="COLUMN",
-        help="The column with the fold of a cross-validation that a case was tested in: compare the folds too.",
-    )  # fmt: skip
     items: bool = option(
         "--items", default=False, help="Show which cases separate the algorithms, and how stable the order is."
     )

@@ -175,35 +175,34 @@ class MatrixOptions(OptionSet):
     )
 
 
-class CmcOptions(MatrixOptions, BandOptions, DesignOptions, PartialOptions, DownloadOptions):
-    """Options of `cmc`."""
+class RankOptions(MatrixOptions, DesignOptions, PartialOptions, DownloadOptions):
+    """Where ranks come from: transcripts, tests that are run, or similarity matrices."""
 
     exclude_diagonal: bool = option(
-        "--exclude-diagonal", default=False,
+        "--exclude-diagonal",
+        default=False,
         help="Matrices: probe i and gallery image i are the same image, so leave that comparison out.",
-    )  # fmt: skip
+    )
+
+
+class LastRankOptions(OptionSet):
+    """How far down the list to look."""
+
     ranks: int | None = option(
         "--ranks", default=None, within=Range(1, 1_000_000), metavar="N", help="Up to this rank."
     )
+
+
+class RankCurveOptions(LastRankOptions, BandOptions):
+    """Curves over the rank."""
+
     censor: int | None = option(
         "--censor", default=None, within=Range(1), metavar="N", help="For the median: ranks beyond N count as N."
     )
-    galleries: str | None = option(
-        "--galleries", default=None, metavar="COLUMN",
-        help="Matrices: the images of each value of the column as the gallery in turn; test whether they differ.",
-    )  # fmt: skip
-    mix: bool = option(
-        "--mix", default=False, needs=("galleries",),
-        help="With --galleries: give each gallery an equal share of all images.",
-    )  # fmt: skip
-    permutations: int = option(
-        "--permutations", default=999, within=Range(19, 1_000_000), needs=("galleries",), metavar="N",
-        help="With --galleries: how many permutations the test draws.",
-    )  # fmt: skip
-    methods: bool = option(
-        "--methods", default=False,
-        help="Show standard errors by BRR, jackknife and bootstrap side by side, and with one unit less.",
-    )  # fmt: skip
     bands: BandMethod = option(
         "--bands", default=BandMethod.AUTO, choices=CMC_BANDS, help="How bands are found; auto fits the design."
     )
+
+
+class CmcOptions(RankCurveOptions, RankOptions):
+    """Options of `cmc`."""

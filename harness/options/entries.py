@@ -6,12 +6,11 @@ names the code, as "module:object", which is imported when it is used.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from pkgutil import resolve_name
 from typing import Any
 
 from harness.options.declaration import OptionSet, declared_options, forget_completed
 from harness.options.shared import ExecutionOptions
-from harness.plugins import PluginGroup
+from harness.plugins import PluginGroup, load_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class AddedOptions:
 
     def load(self) -> Any:
         """What `where` names."""
-        return resolve_name(self.where)
+        return load_object(self.where)
 
     def asked(self, options: OptionSet) -> bool:
         """Whether one of its options was given, other than those that only go with another one."""
@@ -55,9 +54,15 @@ class EngineEntry(AddedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SectionEntry(AddedOptions):
-    """A section of test scripts, of group hate.sections, with the options of its name's tests."""
+    """A section of test scripts that makes several versions of every case, of group hate.sections.
+
+    `where` names a subclass of harness.script.expansion.Expansion. An option `no_NAME` takes the originals alone.
+    `made` is the folder in the cache for the inputs that it makes, and `holds` what users call them.
+    """
 
     extends: type[OptionSet] = ExecutionOptions
+    made: str
+    holds: str
 
 
 def _mistakes(entry: AddedOptions) -> Iterator[str]:

@@ -9,13 +9,7 @@ from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import estimate_json
 from harness.analysis.value_errors import Agreement
 from harness.report.blocks import Block, Heading, Paragraphs
-from harness.report.comparison_details import (
-    asked_blocks,
-    detail_blocks,
-    margin_blocks,
-    operating_blocks,
-    second_blocks,
-)
+from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
 from harness.report.groups import breakdown_json
 from harness.report.numbers import left_out_line, p_is, why_untested
 from harness.report.pairs import PairOutput, design_table, pair_records, pair_table_of
@@ -64,7 +58,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
         lines = [f"only A: {comparison.aligned.counted} on which A succeeded and B failed."]
         lines += [line for pair in comparison.pairs for line in disagreement(comparison, pair)]
         blocks.append(Paragraphs([*lines, *comparison.cautions]))
-    return [*blocks, *operating_blocks(comparison), *asked_blocks(comparison), *second_blocks(comparison)]
+    return [*blocks, *operating_blocks(comparison), *asked_blocks(comparison)]
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
@@ -82,8 +76,7 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
     blocks += detail_blocks(comparison, pairs=shown.pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
-    blocks += tutorial_blocks(comparison, better=shown.pairs, tables=shown.tables)
-    return [*blocks, *second_blocks(comparison)]
+    return [*blocks, *tutorial_blocks(comparison, better=shown.pairs, tables=shown.tables)]
 
 
 def _unpaired_blocks(comparison: Comparison) -> list[Block]:

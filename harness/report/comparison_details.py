@@ -11,8 +11,6 @@ from harness.analysis.operating_point import OperatingResult
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
-from harness.report.cross_check import opinion_blocks
-from harness.report.fold_check import fold_blocks
 from harness.report.groups import group_blocks
 from harness.report.numbers import correction_name, interval_cell, percent
 from harness.report.pairs import PairOutput, pair_table_of
@@ -41,12 +39,6 @@ def asked_blocks(comparison: Comparison) -> list[Block]:
     if comparison.items is not None:
         blocks += item_blocks(comparison, comparison.items)
     return blocks
-
-
-def second_blocks(comparison: Comparison) -> list[Block]:
-    """What other methods say, and the folds of a cross-validation, where they were asked."""
-    opinions = opinion_blocks(comparison) if "cross_check" in comparison.further else []
-    return [*opinions, *(fold_blocks(comparison) if "folds" in comparison.further else [])]
 
 
 def win_blocks(comparison: Comparison) -> list[Block]:

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.model import plain_text
+from harness.options.entries import SECTIONS
 from harness.report.text import safe_lines, wrapped_lines
 from harness.script.cases import CaseSet, training
 from harness.script.design import column_names
-from harness.script.vary import KINDS
+from harness.script.expansion import Expansion
 
 
 def test_facts(cases: CaseSet) -> dict[str, Any]:
     """What is known about a test, as in the JSON output."""
     script, test = cases.script, cases.script.file.test
-    trained = script.file.train
+    trained, expansion = script.file.train, script.expansion
     return {
         "name": script.name,
         "version": script.version,
@@ -38,11 +38,9 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
             "positive": None if script.is_blind else cases.positives,
             "negative": None if script.is_blind else len(cases) - cases.positives,
         },
-        "vary": {
-            axis.name: {"kind": axis.kind, "values": list(axis.values), "words": KINDS[axis.kind].words}
-            for axis in (script.variation.axes if script.variation is not None else ())
-        },
-        "originals": cases.originals().count if script.variation is not None else len(cases),
+        **{name: {} for name in SECTIONS.here()},
+        **({} if expansion is None else {expansion.name: expansion.facts()}),
+        "originals": len(cases.originals()),
         "gallery": None
         if cases.gallery is None
         else {"images": len(cases.gallery), "identities": len(cases.gallery.names)},
@@ -77,9 +75,9 @@ def _target(cases: CaseSet) -> str:
     return ", ".join(parts)
 
 
-def facts_page(facts: dict[str, Any]) -> str:
+def facts_page(facts: dict[str, Any], expansion: Expansion | None) -> str:
     """The facts as a page in Markdown."""
-    return f"{description_page(facts)}\n{fact_lists(facts)}"
+    return f"{description_page(facts)}\n{fact_lists(facts, expansion)}"
 
 
 def description_page(facts: dict[str, Any]) -> str:
@@ -91,10 +89,10 @@ def description_page(facts: dict[str, Any]) -> str:
     )
 
 
-def facts_text(facts: dict[str, Any], columns: int) -> str:
+def facts_text(facts: dict[str, Any], expansion: Expansion | None, columns: int) -> str:
     """The lists for a terminal: wrapped between words, so that paths stay whole."""
     lines = []
-    for line in fact_lists(facts).replace("`", "").splitlines():
+    for line in fact_lists(facts, expansion).replace("`", "").splitlines():
         if line.startswith("- "):
             first, *rest = wrapped_lines(line[2:], columns - 3)
             lines += [f" • {first}", *(f"   {more}" for more in rest)]
@@ -103,7 +101,7 @@ def facts_text(facts: dict[str, Any], columns: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fact_lists(facts: dict[str, Any]) -> str:
+def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
     """Data, parameters and design, in Markdown."""
     cases, design = facts["cases"], facts["design"]
     lines = ["## Facts", ""]
@@ -122,12 +120,8 @@ def fact_lists(facts: dict[str, Any]) -> str:
         lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
     if facts["gallery"] is not None:
         lines.append("- gallery: {images:,} images of {identities:,} identities".format(**facts["gallery"]))
-    if facts["vary"]:
-        lines += ["", "## Varied on purpose", "", _versions(facts), ""]
-        lines += [
-            f"- `{name}`: {', '.join(map(plain_text, one['values']))} ({one['kind']}: {one['words']})"
-            for name, one in facts["vary"].items()
-        ]
+    if expansion is not None:
+        lines += ["", *expansion.page(facts["originals"])]
     lines += ["", "## Parameters", ""]
     lines += [
         f"- `{name}` ({p['type']}{', a decision' if p['decision'] else ''}, {p['default']} by default): {p['help']}"
@@ -139,14 +133,6 @@ def fact_lists(facts: dict[str, Any]) -> str:
     named["stratum"] += strata if named["stratum"] else ""
     lines += _items(named | {"results are for": design["target"]})
     return safe_lines("\n".join(lines)) + "\n"
-
-
-def _versions(facts: dict[str, Any]) -> str:
-    each = facts["cases"]["total"] // facts["originals"]
-    return (
-        f"Each of {facts['originals']:,} originals has {each:,} versions, one for every combination of these values. "
-        "Versions of one original are not independent of one another. `hate run --no-vary` runs the originals alone."
-    )
 
 
 def _items(facts: dict[str, str]) -> list[str]:

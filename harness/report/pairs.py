@@ -1,13 +1,12 @@
 """The numbers of a pair, each declared once with where it is shown: tables for people, CSV and JSON."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from enum import Flag, auto
-from math import exp, isinf
+from math import isinf
 from typing import Any
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.pairs import FoldOpinion, MarginTest, Pair
+from harness.analysis.pairs import MarginTest, Pair
 from harness.analysis.sampling import estimate_json, replication_json
 from harness.analysis.wins import WinRate
 from harness.report.blocks import NONE, Column, P, Table, plain_table_of, records_of, table_of
@@ -26,19 +25,14 @@ class PairOutput(Flag):
     DESIGN = auto()
     WINS = auto()
     COSTS = auto()
-    OPINIONS = auto()
-    FOLDS = auto()
     CSV = auto()
     JSON = auto()
 
 
 _SHORT, _INDEPENDENT, _DESIGN = PairOutput.SHORT, PairOutput.INDEPENDENT, PairOutput.DESIGN
-_WINS, _COSTS, _OPINIONS, _FOLDS = PairOutput.WINS, PairOutput.COSTS, PairOutput.OPINIONS, PairOutput.FOLDS
-_CSV, _JSON = PairOutput.CSV, PairOutput.JSON
+_WINS, _COSTS, _CSV, _JSON = PairOutput.WINS, PairOutput.COSTS, PairOutput.CSV, PairOutput.JSON
 EVERYWHERE = _SHORT | _INDEPENDENT | _CSV | _JSON
 _NOWHERE = PairOutput(0)
-# The probabilities of a practical difference.
-_CHANCES = (("a_better", "P(first)"), ("equivalent", "P(equal)"), ("b_better", "P(second)"))
 
 
 def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
@@ -74,7 +68,7 @@ def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
         Column("a", lambda pair: names[pair.a], shown=_CSV | _JSON),
         Column("b", lambda pair: names[pair.b], shown=_CSV | _JSON),
         Column("pair", both("-"), shown=_SHORT, head="A - B"),
-        Column("pair", both("-"), shown=_INDEPENDENT | _DESIGN | _OPINIONS | _FOLDS),
+        Column("pair", both("-"), shown=_INDEPENDENT | _DESIGN),
         Column("pair", both("over"), shown=_WINS),
         Column("pair", both("/"), shown=_COSTS),
         *(Column[Pair](name, shown=(_CSV | _JSON) & paired) for name in ("n_ff", "n_sf", "n_fs", "n_ss")),
@@ -140,39 +134,12 @@ def _further_columns(name: str, level: str) -> list[Column[Pair]]:
             Column("p_value", "win_rate.estimate.p_value", shown=_WINS, head="p", form=P),
             Column("p_adjusted", "win_rate.estimate.p_adjusted", shown=_WINS, head="p corrected", form=P),
         ]
-    if name == "cross_check":
-        return [
-            Column(name, shown=_JSON),
-            Column("odds_ratio", _odds_ratio, shown=_OPINIONS, head="odds ratio", form=".3f"),
-            Column("se", "cross_check.mixed.se", shown=_OPINIONS, head="se of its log", form=".3f"),
-            Column("p_value", "cross_check.mixed.p_value", shown=_OPINIONS, head="p mixed", form=P),
-            *(
-                Column[Pair](who, f"cross_check.bayes.{who}", shown=_OPINIONS, head=head, form=".1%")
-                for who, head in _CHANCES
-            ),
-        ]
-    if name == "folds":
-        return [
-            Column(name, lambda pair: _fold_json(pair.folds), shown=_JSON),
-            Column("difference", "folds.mean", shown=_FOLDS, form=".4f"),
-            Column("spread", "folds.spread", shown=_FOLDS, head="over folds"),
-            Column("p_value", "folds.p_value", shown=_FOLDS, head="p", form=P),
-            *(
-                Column[Pair](who, f"folds.posterior.{who}", shown=_FOLDS, head=head, form=".1%")
-                for who, head in _CHANCES
-            ),
-        ]
     return [
         Column(name, lambda pair: _ratio_json(getattr(pair, name)), shown=_JSON),
         Column("ratio", f"{name}.value", shown=_COSTS, head=f"ratio of {name}", form=".3f"),
         Column("interval", f"{name}.interval", shown=_COSTS, head=f"{name} {level}", form=".3f"),
         Column("p_value", f"{name}.p_value", shown=_COSTS, head=f"p {name}", form=P),
     ]
-
-
-def _odds_ratio(pair: Pair) -> float | None:
-    mixed = None if pair.cross_check is None else pair.cross_check.mixed
-    return None if mixed is None else exp(mixed.log_odds)
 
 
 def pair_table_of(comparison: Comparison, which: PairOutput, pairs: Sequence[Pair] | None = None) -> Table:
@@ -209,13 +176,6 @@ def _win_json(one: WinRate | None) -> dict[str, Any] | None:
         return None
     counts = {"wins": one.wins, "ties": one.ties, "losses": one.losses}
     return counts | estimate_json(one.estimate, "se", "df", "interval", "p_value", "p_adjusted")
-
-
-def _fold_json(one: FoldOpinion | None) -> dict[str, Any] | None:
-    if one is None:
-        return None
-    found = {"column": one.column, "folds": one.differences.size, "test_share": one.test_share}
-    return {**found, "difference": one.mean, "p_value": one.p_value, **asdict(one.posterior)}
 
 
 def _margin_json(test: MarginTest | None) -> dict[str, Any] | None:

@@ -9,9 +9,9 @@ from harness.files.repeats import TextHashes
 from harness.model import Case
 from harness.script.case_source import CaseSource, case_source
 from harness.script.design import DesignCheck
+from harness.script.expansion import ORIGINAL, Expansion
 from harness.script.load import Script
 from harness.script.references import References
-from harness.script.vary import varied_mistakes
 from harness.tasks.task import TaskRules
 
 
@@ -27,7 +27,7 @@ class CaseCheck:
         twice: Collection[int] = (),
     ) -> None:
         self.task = script.task
-        self.variation = script.variation
+        self.expansion = script.expansion
         self.data = frozenset(script.file.data)
         self.rules = rules
         self.references = references
@@ -64,17 +64,23 @@ class CaseCheck:
                 if case.id in self.seen:
                     mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
                 self.seen.add(case.id)
-            if self.variation is not None:
-                # One version stands for all: they differ in nothing that is checked.
-                for text in varied_mistakes(case, self.variation, self.data):
+            if self.expansion is not None:
+                for text in self._original_mistakes(case, self.expansion):
                     mistakes.add(text, place=source.place())
-                case = next(self.variation.versions([case]))
+                # One version stands for all: they differ in nothing that is checked.
+                case = next(self.expansion.versions([case]))
             case = self._completed(case)
             self.positives += case.positive
             has_reference = type(case.input) is not str or "{" in case.input or self.references.confined
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
                     mistakes.add(text, place=source.place())
+
+    def _original_mistakes(self, case: Case, expansion: Expansion) -> Iterator[str]:
+        for name in (*expansion.columns, ORIGINAL):
+            if name in case.columns:
+                yield f"case '{case.id}' has a column '{name}', which [{expansion.name}] makes; rename one of them"
+        yield from expansion.case_mistakes(case, self.data)
 
     def _completed(self, case: Case) -> Case:
         """The case with what its truth says, if that is at hand and has no mistake."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.errors import ScriptError, UsageError
+from harness.errors import ScriptError
 from harness.files.mistakes import Mistakes
 from harness.files.tables import rows
 from harness.model import Case, Question
@@ -13,6 +13,7 @@ from harness.params import Value
 from harness.script.case_check import CaseCheck
 from harness.script.case_source import case_source, source_name
 from harness.script.design import DesignCheck, GroupKey, group_key, stratum_weights
+from harness.script.expansion import InputMaker
 from harness.script.gallery import VirtualExperiment, load_gallery, read_gallery
 from harness.script.load import Script
 from harness.script.references import References
@@ -20,9 +21,6 @@ from harness.script.rows import case_of
 from harness.tasks.gallery import Gallery
 from harness.tasks.judge import BlindJudge, Judge
 from harness.tasks.task import TaskRules
-
-if TYPE_CHECKING:
-    from harness.script.versions import VersionMaker
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,14 +36,14 @@ class CaseSet:
     gallery: Gallery | None = None
     # None if the whole gallery and all cases are used.
     experiment: VirtualExperiment | None = None
-    # Whether only the originals of a test with [vary] are used.
+    # Whether only the originals of a test are used, not the versions that a section makes of them.
     originals_only: bool = False
 
     def __iter__(self) -> Iterator[Case]:
         source = case_source(self.script, self.places)
         cases: Iterator[Case] = map(source.make, source.raws)
-        if (variation := self.script.variation) is not None:
-            cases = variation.originals(cases) if self.originals_only else variation.versions(cases)
+        if (expansion := self.script.expansion) is not None:
+            cases = expansion.originals(cases) if self.originals_only else expansion.versions(cases)
         return cases if self.experiment is None else self.experiment.of(cases)
 
     def as_judged(self) -> Iterator[Case]:
@@ -73,29 +71,32 @@ class CaseSet:
 
     def input_of(self, case: Case) -> Any:
         """What a program is given as the input of a case: the path of a file if the input is one of the test's data."""
-        maker = self.version_maker()
+        maker = self.input_maker()
         return self.references.resolve(case.input) if maker is None else maker.make(case)[1]
 
-    def version_maker(self) -> "VersionMaker | None":
-        """What makes the inputs of this test, which are varied; None if they are used as they are."""
-        if self.script.variation is None or self.originals_only:
+    def input_maker(self) -> InputMaker | None:
+        """What makes the inputs of this test; None if they are used as they are."""
+        if self.script.expansion is None or self.originals_only:
             return None
-        from harness.script.versions import VersionMaker
-
-        return VersionMaker(self.script.variation, self.places, self.script.task, self.script.rules)
+        return self.script.expansion.maker(self.places, self.script.task, self.script.rules)
 
     def originals(self) -> "CaseSet":
-        """The test without the versions that [vary] makes: the originals alone."""
-        if self.script.variation is None:
-            raise UsageError(f"--no-vary: {self.script.name} has no [vary], so all of its cases are originals")
-        versions = 1 if self.originals_only else self.script.variation.count
+        """The cases as they were written down, without the versions that a section makes of them."""
+        if self.script.expansion is None or self.originals_only:
+            return self
+        versions = self.script.expansion.count
         return replace(self, originals_only=True, count=self.count // versions, positives=self.positives // versions)
 
     @property
     def whole(self) -> int:
         """The number of cases of the whole test, with all versions."""
-        variation = self.script.variation
-        return self.count * (variation.count if variation is not None and self.originals_only else 1)
+        expansion = self.script.expansion
+        return self.count * (expansion.count if expansion is not None and self.originals_only else 1)
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """What the extent of a run says of versions that are left out: the section that makes them, and false."""
+        return {self.script.expansion.name: False} if self.script.expansion is not None and self.originals_only else {}
 
     @property
     def stratum(self) -> GroupKey | None:
@@ -122,9 +123,9 @@ class CaseSet:
     @property
     def records_answers(self) -> bool:
         """Whether records have all that their outcomes follow from, so that they can be judged again."""
-        # The truth of a version that [vary] moved is made with its image, which an audit does without.
-        moved = self.script.variation is not None and self.script.task.moves_truth
-        return self.script.task.records_answers and not moved
+        task, expansion = self.script.task, self.script.expansion
+        # The truth of a version that was moved is made with its input, which an audit does without.
+        return task.records_answers and not (expansion is not None and expansion.moves_truth(task))
 
     @property
     def digest(self) -> str:
@@ -173,7 +174,7 @@ def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -
     mistakes.extend(found)
     if not check.ids.count and mistakes.count == before:
         mistakes.add(f"{source_name(script)}: no cases; a test needs at least one")
-    versions = 1 if script.variation is None else script.variation.count
+    versions = 1 if script.expansion is None else script.expansion.count
     return CaseSet(
         script=script,
         places=places,

@@ -1,8 +1,8 @@
 """Load a test script: parse it, validate it, find the files that it names. Its cases are read later, with its data."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,13 @@ from harness.files.digest import digest
 from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, line_place, read_toml, validate_rest
+from harness.options.entries import SECTIONS
 from harness.params import Param, ParamType, Value, nearest
+from harness.script.expansion import ORIGINAL, Expansion
 from harness.script.library import SUFFIX as SUFFIX
 from harness.script.references import inside
 from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
-from harness.script.vary import EFFECTS_VERSION, FIXED_NAMES, KINDS, MADE, MOST_VERSIONS, ORIGINAL, Variation, VaryAxis
+from harness.script.sections import script_model, take_sections
 from harness.tasks import find_task
 from harness.tasks.task import Task, TaskRules
 
@@ -29,6 +31,8 @@ class Script:
     file: ScriptFile
     # The table named after the task, such as [mask]; its keys belong to the task.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # The section that makes several versions of every case; None if the cases are used as they are.
+    expansion: Expansion | None = None
     # Why its inputs may name nothing outside its own data: it was downloaded, or is for others. Empty if they may.
     confined: str = ""
 
@@ -81,11 +85,10 @@ class Script:
             declared[name] = _param(name, section)
         return declared
 
-    @cached_property
-    def variation(self) -> Variation | None:
-        """The versions that are made of every case; None if the inputs are not varied."""
-        axes = (VaryAxis(name, one.kind, one.values, one.seed or 0) for name, one in self.file.vary.items())
-        return Variation(tuple(axes)) if self.file.vary else None
+    @property
+    def made(self) -> str:
+        """The folder of the inputs that are made, in the cache and among the places of data; empty if none are."""
+        return "" if self.expansion is None else self.expansion.made
 
     @property
     def tables(self) -> list[str]:
@@ -117,9 +120,8 @@ class Script:
         files = {name: known_sha256(self.folder / name) for name in (self.path.name, *self.tables)}
         for data in self.file.data.values():
             files[data.url or data.path or ""] = data.sha256 or known_sha256(self.data_path(data))
-        if self.file.vary:
-            # Other effects make other inputs.
-            files["[vary]"] = hashlib.sha256(f"effects {EFFECTS_VERSION}".encode()).hexdigest()
+        if self.expansion is not None:
+            files[f"[{self.expansion.name}]"] = hashlib.sha256(self.expansion.identity.encode()).hexdigest()
         return files
 
     def data_path(self, data: DataSection) -> Path:
@@ -158,8 +160,8 @@ class FaultyScript:
     @property
     def has_cases(self) -> bool:
         """Whether enough is right to check the cases too."""
-        keys = (("test", "task"), ("test", "tolerance"), ("cases",), ("data",), ("gallery",), ("vary",))
-        return not self.is_wrong(*keys, (self.script.file.test.task,))
+        keys = (("test", "task"), ("test", "tolerance"), ("cases",), ("data",), ("gallery",))
+        return not self.is_wrong(*keys, (self.script.file.test.task,), *((name,) for name in SECTIONS.names()))
 
 
 # What a script must have; where one of these is wrong, the rest can still be checked with another value.
@@ -178,21 +180,25 @@ def read_script(path: Path, mistakes: Mistakes) -> FaultyScript:
     """A script, with all its mistakes added; a ScriptError if nothing in the file can be understood."""
     parsed, text = read_toml(path)
     _check_format(path, parsed)
-    settings = _take_settings(parsed)
-    file, wrong = validate_rest(ScriptFile, parsed, text, mistakes, _STAND_INS)
+    settings = take_settings(parsed)
+    file, wrong = validate_rest(script_model(parsed, str(path)), parsed, text, mistakes, _STAND_INS)
     if file is None:
         mistakes.raise_if_any()
         raise ScriptError(f"{path}: not a test script")
-    file = _with_units(file)
-    faulty, lines = FaultyScript(Script(path, file, settings), wrong), key_lines(text)
+    file, expansions = take_sections(file)
+    expansion = _only(expansions, mistakes)
+    if expansion is not None and file.design.psu is None:
+        file = file.model_copy(update={"design": file.design.model_copy(update={"psu": ORIGINAL})})
+    faulty, lines = FaultyScript(Script(path, file, settings, expansion), wrong), key_lines(text)
     if not faulty.is_wrong(("test", "task")):
         _check_decisions(faulty.script, lines, mistakes)
         wrong |= _check_task(faulty, lines, mistakes)
-        _check_vary(faulty.script, lines, mistakes)
+        _check_expansion(faulty.script, lines, mistakes)
     unusable = _check_files(faulty.script, lines, mistakes)
     if ("design", "weights") in unusable:
         design = file.design.model_copy(update={"weights": "cases"})
-        faulty = FaultyScript(Script(path, file.model_copy(update={"design": design}), settings), wrong)
+        file = file.model_copy(update={"design": design})
+        faulty = FaultyScript(replace(faulty.script, file=file), wrong)
     return FaultyScript(faulty.script, wrong | unusable)
 
 
@@ -225,7 +231,7 @@ def _check_decisions(script: Script, lines: KeyLines, mistakes: Mistakes) -> Non
         mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
 
 
-def _take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
+def take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
     """Remove the table named after the task from what was parsed; only the task knows its keys."""
     test = parsed.get("test")
     name = test.get("task") if isinstance(test, dict) else None
@@ -300,41 +306,28 @@ def _tables(script: Script) -> list[tuple[str, Any]]:
     return [(key, t) for key, t in (("train", script.file.train), ("gallery", script.file.gallery)) if t is not None]
 
 
-def _with_units(file: ScriptFile) -> ScriptFile:
-    """The versions of an original are not independent: it is their unit, unless the script names a larger one."""
-    if not file.vary or file.design.psu is not None:
-        return file
-    return file.model_copy(update={"design": file.design.model_copy(update={"psu": ORIGINAL})})
+def _only(expansions: Sequence[Expansion], mistakes: Mistakes) -> Expansion | None:
+    """The one that makes the versions of a case."""
+    if len(expansions) > 1:
+        names = " and ".join(f"[{one.name}]" for one in expansions[:2])
+        mistakes.add(f"{names} both make versions of every case; leave one of them out")
+    return next(iter(expansions), None)
 
 
-def _check_vary(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
-    """Check what [vary] requires of the rest of a script."""
-    if (variation := script.variation) is not None:
-        for key, text in [*_version_mistakes(script, variation), *_unit_mistakes(script, variation)]:
-            mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
+def _check_expansion(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
+    """Check what a section that makes versions requires of the rest of a script."""
+    if (expansion := script.expansion) is None:
+        return
+    wrong = list(expansion.script_mistakes(script))
+    if expansion.made in script.file.data:
+        wrong.append((f"data.{expansion.made}", f"the name is taken by [{expansion.name}]; choose another"))
+    for key, text in [*wrong, *_unit_mistakes(script, expansion)]:
+        mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
 
 
-def _version_mistakes(script: Script, variation: Variation) -> Iterator[tuple[str, str]]:
-    task = script.task
-    has_places = (task.expect_is_file or task.structured_expect) and not task.moves_truth
-    for axis in variation.axes:
-        if axis.name in FIXED_NAMES:
-            yield f"vary.{axis.name}", "the name is taken; the columns of a case have it already"
-        if has_places and KINDS[axis.kind].moves:
-            text = f"{axis.kind} moves things, and the truth of a {task.name} test cannot be moved"
-            yield f"vary.{axis.name}", text
-    if variation.count > MOST_VERSIONS:
-        text = f"{variation.count:,} versions of each case, the product of all values; at most {MOST_VERSIONS:,}"
-        yield "vary", text
-    if MADE in script.file.data:
-        yield f"data.{MADE}", "the name is taken by [vary]; choose another"
-
-
-def _unit_mistakes(script: Script, variation: Variation) -> Iterator[tuple[str, str]]:
+def _unit_mistakes(script: Script, expansion: Expansion) -> Iterator[tuple[str, str]]:
     """Neither strata nor units may separate the versions of one original."""
-    splitting = {"id", *variation.names}
-    if script.task.moves_truth and any(KINDS[axis.kind].moves for axis in variation.axes):
-        splitting |= {"expect", "truth"}
+    splitting = {"id", *expansion.columns} | ({"expect", "truth"} if expansion.moves_truth(script.task) else set())
     design = script.file.design
     for key, columns in (("stratum", design.stratum), ("psu", design.psu)):
         named = [columns] if isinstance(columns, str) else columns or []

@@ -9,14 +9,11 @@ from pydantic import AfterValidator, Field, PlainValidator, StrictBool, StrictIn
 from harness.files.toml import Section
 from harness.model import MOST_COLUMNS, ErrorRule
 from harness.params import ParamType
-from harness.script.vary import KINDS
 from harness.tasks import TASKS, find_task, task_names
 
 FORMAT = 1
 NAME_PATTERN = r"[a-z0-9][a-z0-9._-]*"
 LONGEST_NAME = 100
-# Wrong values that one message names.
-MOST_NAMED = 5
 
 
 def _like(pattern: str, words: str) -> AfterValidator:
@@ -193,41 +190,13 @@ class DesignSection(Section):
         return self
 
 
-def _numbers(value: object) -> object:
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"should be a list of numbers, not {value!r}")
-    return tuple(value)
-
-
-class VarySection(Section):
-    """[vary.NAME]: versions of every input, one for each value."""
-
-    kind: StrictStr
-    values: Annotated[tuple[int | float, ...], PlainValidator(_numbers)]
-    seed: Annotated[StrictInt, Field(ge=0)] | None = None
-
-    @model_validator(mode="after")
-    def _values_fit(self) -> "VarySection":
-        if (kind := KINDS.get(self.kind)) is None:
-            raise ValueError(f"kind '{self.kind:.40}' is not one of {', '.join(KINDS)}")
-        wrong = [text for value in self.values if (text := kind.mistake(value))]
-        if wrong:
-            more = f", and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
-            raise ValueError(f"values of {self.kind} ({kind.words}): {', '.join(wrong[:MOST_NAMED])}{more}")
-        if len(set(self.values)) < len(self.values):
-            raise ValueError("a value is there twice; versions must differ")
-        if self.seed is not None and not kind.draws:
-            raise ValueError(f"seed: {self.kind} draws no random numbers; leave it out")
-        return self
-
-
 def is_table(name: str) -> bool:
     """Whether a name is that of a table file, not of a column."""
     return name.endswith((".csv", ".tsv", ".jsonl", ".parquet"))
 
 
 class ScriptFile(Section):
-    """The whole file."""
+    """The whole file, but for the sections that come in from elsewhere; see `sections`."""
 
     format: Literal[1]
     test: TestSection
@@ -237,4 +206,3 @@ class ScriptFile(Section):
     cases: CasesSection
     params: dict[Word, ParamSection] = {}
     design: DesignSection = DesignSection()
-    vary: dict[Word, VarySection] = {}

@@ -82,7 +82,7 @@ def truth_of(case: Case) -> str:
 def telling_columns(cases: CaseSet, answer: Callable[[Case], str] = right_answer) -> list[str]:
     """Columns whose values, or their beginnings or ends, tell the answer or whether the claim is true."""
     task = cases.script.task
-    originals = cases if cases.script.variation is None else cases.originals()
+    originals = cases.originals()
     found: dict[str, _Column] = defaultdict(_Column)
     repeated = _repeated_inputs(originals)
     for case in originals:

@@ -31,7 +31,7 @@ def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> Trans
     check_size(path, largest)
     candidate = read_transcript_candidate(path, name=name, by=by)
     if isinstance(candidate.header.limit, int) or candidate.header.part:
-        raise TranscriptError(f"{path}: a run with --limit, --train-folds or --no-vary; submit a complete run")
+        raise TranscriptError(f"{path}: a run of a part of its test, as with --limit; submit a complete run")
     return candidate
 
 

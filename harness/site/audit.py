@@ -87,7 +87,7 @@ class _ByTest:
 
     def __init__(self, header: Header, cases: CaseSet, mistakes: Mistakes) -> None:
         task, params = cases.script.task, decision_params(header, cases.script.params)
-        if header.part.get("vary") is False and cases.script.variation is not None:
+        if cases.script.expansion is not None and cases.script.expansion.name == header.originals_of:
             cases = cases.originals()
         self._header, self._test = header, cases
         # The cases of a run that could stop early; None for any other.

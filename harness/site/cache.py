@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from harness.files.digest import file_sha256
 from harness.files.folders import JUDGED, KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
 from harness.files.folders import cache_folder as cache_folder
 from harness.files.stamps import stamps
+from harness.options.entries import SectionEntry, all_added, include_others
 from harness.site.layout import Release, decode_release
 from harness.site.listing import (
     LISTING_SUFFIX,
@@ -221,7 +222,6 @@ ENTRY_KINDS = {
     UNPACKED: "unpacked archives",
     SCRIPTS: "scripts from web servers",
     "folds": "folds for tuning",
-    "varied": "varied images",
     "runs": "runs of sweeps and of tuning",
     RECEIVED: "files that another machine sent for a run",
     KEPT_COLUMNS: "columns of large transcripts",
@@ -230,6 +230,15 @@ ENTRY_KINDS = {
     PARTIAL: "interrupted downloads",
     "urls": "records of addresses",
 }
+
+
+def entry_kinds() -> dict[str, str]:
+    """All kinds of entries, with the inputs that sections of scripts make."""
+    include_others()
+    made = {entry.made: entry.holds for entry in all_added() if isinstance(entry, SectionEntry)}
+    return ENTRY_KINDS | made
+
+
 DAY = 86_400.0
 HOUR = 3_600.0
 
@@ -297,14 +306,13 @@ def _size(path: Path) -> int:
         return 0
 
 
-def cache_entries(kinds: frozenset[str] = frozenset(ENTRY_KINDS)) -> Iterator[CacheEntry]:
-    """All entries, one kind after the other."""
-    for kind in ENTRY_KINDS:
-        if kind in kinds:
-            with contextlib.suppress(FileNotFoundError):
-                for path in sorted((cache_folder() / kind).iterdir()):
-                    if not path.name.startswith(UNFINISHED_PREFIX) and path.suffix not in (".lock", LISTING_SUFFIX):
-                        yield CacheEntry(kind, path)
+def cache_entries(kinds: Collection[str] = ()) -> Iterator[CacheEntry]:
+    """All entries, or those of some kinds, one kind after the other."""
+    for kind in kinds or entry_kinds():
+        with contextlib.suppress(FileNotFoundError):
+            for path in sorted((cache_folder() / kind).iterdir()):
+                if not path.name.startswith(UNFINISHED_PREFIX) and path.suffix not in (".lock", LISTING_SUFFIX):
+                    yield CacheEntry(kind, path)
 
 
 def remove_leftovers() -> None:

@@ -20,10 +20,10 @@ from harness.files.known_digests import known_sha256
 from harness.files.mistakes import Mistakes
 from harness.files.stamps import entries_below
 from harness.files.toml import read_toml, validate
-from harness.script.load import SUFFIX, Script, load_script
+from harness.script.load import SUFFIX, Script, load_script, take_settings
 from harness.script.references import DOWNLOADED
-from harness.script.schema import FORMAT, DataSection, ScriptFile
-from harness.script.vary import MADE
+from harness.script.schema import FORMAT, DataSection
+from harness.script.sections import script_model
 from harness.site.cache import SCRIPTS, UNPACKED, cache_folder, link_or_copy, verified
 from harness.site.layout import check_inside
 from harness.site.remote import ANY_FILE, remote_file, verified_content
@@ -61,7 +61,8 @@ def _files_named(path: Path, name: str) -> Iterator[str]:
         raise DataError(
             f"{name}: format {parsed['format']!r} is not known here, only {FORMAT}; a newer hate may read it"
         )
-    file = validate(ScriptFile, parsed, text, Mistakes(name))
+    take_settings(parsed)
+    file = validate(script_model(parsed, name), parsed, text, Mistakes(name))
     yield from Script(path, file).tables
     yield from (data.path for data in file.data.values() if data.path is not None)
 
@@ -80,8 +81,8 @@ def _fill_script(folder: Path, files: dict[str, Path]) -> None:
 def fetch_data(script: Script) -> dict[str, Path]:
     """Where each data entry of the script is, a file or a folder: checked, downloaded and unpacked as needed."""
     places = {name: _fetch_one(script, name, data) for name, data in script.file.data.items()}
-    # The versions of varied inputs are made when they are asked for.
-    return places | ({MADE: cache_folder() / MADE} if script.file.vary else {})
+    # Inputs that are made are made when they are asked for.
+    return places | ({script.made: cache_folder() / script.made} if script.made else {})
 
 
 def _fetch_one(script: Script, name: str, data: DataSection) -> Path:

@@ -46,7 +46,7 @@ class TestHere:
         if not self.has_data:
             return None
         try:
-            made = self.cases.input_of(case) if self.cases.script.variation else self.cases.references.resolve(files[0])
+            made = self.cases.input_of(case) if self.cases.script.made else self.cases.references.resolve(files[0])
         except HateError:
             return None
         return CaseInput(Path(made)) if isinstance(made, str) else None

@@ -102,7 +102,7 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
         yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
     if (place := _found(_TESTS, f"{test.digest} ")) is not None and is_it(Path(place)):
         yield Path(place)
-    for entry in cache_entries(frozenset({RELEASES, SCRIPTS})):
+    for entry in cache_entries((RELEASES, SCRIPTS)):
         release = entry.release()
         if release is not None and (release.name, release.version) == (test.name, test.version):
             yield entry.path / RELEASE_FOLDER / release.script

@@ -137,7 +137,8 @@ class Header(Struct, frozen=True):
     limit: int | UnsetType = UNSET
     # Which fold of the training part was left out.
     train: dict[str, int] | UnsetType = UNSET
-    # Which part of the test was run, if not all of it: `limit`, `without_fold`, `vary` (false for the originals alone).
+    # Which part of the test was run, if not all of it: `limit`, `without_fold`, or a section that makes versions of
+    # every case, such as `vary`, which is false for the originals alone.
     extent: dict[str, Any] | UnsetType = UNSET
     # What was fused, and how: rule, sources, weights.
     fused: dict[str, Any] | UnsetType = UNSET
@@ -214,6 +215,11 @@ class Header(Struct, frozen=True):
         return extent(self.test.cases, self.limit, self.train)
 
     @property
+    def originals_of(self) -> str:
+        """The section that makes versions of every case, if the originals alone were run; empty otherwise."""
+        return next((name for name, value in self.part.items() if value is False), "")
+
+    @property
     def changed(self) -> dict[str, Any] | None:
         """The parameters that do not have their default; None if the defaults are not known."""
         if isinstance(self.defaults, UnsetType):
@@ -283,7 +289,8 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
     found = []
-    keys = ("test", "algorithm", "interface", "params", "repeat", "limit", "vary", "train", "plugins", "limits")
+    sections = dict.fromkeys(name for header in (ours, theirs) if (name := header.originals_of))
+    keys = ("test", "algorithm", "interface", "params", "repeat", "limit", *sections, "train", "plugins", "limits")
     for key in keys:
         mine, other = (_comparable(header, key) for header in (ours, theirs))
         if mine != other:
@@ -296,13 +303,15 @@ def differences(ours: Header, theirs: Header) -> list[str]:
 
 def _comparable(header: Header, key: str) -> Any:
     """A part of a header; a limit above the number of cases does not count."""
-    if key in ("limit", "vary"):
+    if key in ("limit", header.originals_of):
         return header.part.get(key)
     if key == "interface":
         return {"kind": header.interface.kind, "sha256": header.interface.sha256}
     if key == "train":
-        return {name: value for name, value in header.part.items() if name not in ("limit", "vary")} or None
-    return _plain(getattr(header, key))
+        return {
+            name: value for name, value in header.part.items() if name not in ("limit", header.originals_of)
+        } or None
+    return _plain(getattr(header, key, UNSET))
 
 
 def _plain(value: Any) -> Any:

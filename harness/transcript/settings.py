@@ -46,7 +46,7 @@ def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
 def part_of(summary: TranscriptSummary) -> str:
     """The part of the test that a run covers, in words; empty for the whole test."""
     part, gallery = summary.header.part, summary.header.test.gallery
-    texts = ["originals only"] if "vary" in part else []
+    texts = ["originals only"] if summary.header.originals_of else []
     texts += [_cases(summary)] if _is_short(summary) else []
     if "without_fold" in part:
         texts.append(f"without fold {part['without_fold']}")
@@ -58,7 +58,9 @@ def part_of(summary: TranscriptSummary) -> str:
 def _is_short(summary: TranscriptSummary) -> bool:
     """Whether cases are missing; older and imported transcripts only show it by their number of records."""
     cases, part = summary.header.test.cases, summary.header.part
-    return "limit" in part or (cases is not None and "vary" not in part and _case_count(summary) < cases)
+    if "limit" in part:
+        return True
+    return cases is not None and not summary.header.originals_of and _case_count(summary) < cases
 
 
 def _case_count(summary: TranscriptSummary) -> int:

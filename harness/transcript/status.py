@@ -88,7 +88,7 @@ def _planned(header: Header) -> int | None:
     """The trials that a run began with; None if it is of a part of its test whose size is not recorded."""
     part, gallery = header.part, header.test.gallery
     cases = part.get("limit", header.test.cases)
-    unknown = "vary" in part or (gallery is not UNSET and gallery.probes is not UNSET)
+    unknown = header.originals_of or (gallery is not UNSET and gallery.probes is not UNSET)
     if not isinstance(cases, int) or (unknown and "limit" not in part):
         return None
     return cases * (header.repeat if isinstance(header.repeat, int) else 1)

@@ -64,7 +64,8 @@ def test_a_list_fetches_nothing(toy: Workshop) -> None:
     done = toy.call("list", "--format", "json")
     counts = {test["name"]: test["cases"] for test in done.json["tests"]}
     assert (counts["toy"], counts["globbed"]) == (1, None)
-    assert done.err == ""
+    # A bundled test may need a room that is not there.
+    assert [line for line in done.err.splitlines() if "has no folder harness/" not in line] == []
     assert "globbed" in toy.call("list").out
 
 
@@ -264,7 +265,7 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
         ("hate run hdigits --interface wis", "wisard"),
         ("hate run hdigits --param thr", "threshold="),
         ("hate run hdigits --interface wisard --param b", "bits="),
-        ("hate sweep vase --interface smooth --param rad", "radius="),
+        ("hate sweep shapes --interface relief --param win", "window="),
         ("hate compare hdigits/wis", "hdigits/wisard"),
     ],
 )

@@ -11,14 +11,14 @@ from fcntl import ioctl
 import click
 import pytest
 
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from tests.workshop import Workshop, command
 
 
 def commands() -> Iterator[tuple[str, ...]]:
     """Every command, and every command of a group of them."""
     yield ()
-    for name in COMMANDS:
+    for name in commands_here():
         found = hate.get_command(click.Context(hate), name)
         assert found is not None
         yield (name,)
@@ -128,11 +128,3 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_a_run(shop: Workshop) 
 def test_a_picture_of_a_comparison_is_named(shop: Workshop) -> None:
     done = shop.call("compare", "hdigits/wisard", "hdigits/witch", "--by", "truth", "--plot", "groups.svg")
     assert "picture: groups.svg" in done.err
-
-
-def test_files_of_truth_explain_nothing(shop: Workshop) -> None:
-    shop.call("run", "vase", "--interface", "threshold", "--limit", "60", "-o", "part.jsonl")
-    found = shop.call("rate", "part.jsonl", "--partial", "--format", "json").json
-    columns = {one["column"] for run in found["transcripts"] for one in run["explained"]}
-    assert columns
-    assert not columns & {"truth", "expect"}

@@ -9,6 +9,7 @@ import pytest
 import harness
 from harness.errors import TranscriptError
 from tests.comparing.test_pixel_measures import masks as masks
+from tests.rooms import of_commands_here
 from tests.site.published_site import make_site, served
 from tests.workshop import Record, Workshop
 
@@ -44,11 +45,11 @@ def forge(shop: Workshop, name: str, target: str, **header: Record) -> str:
 @pytest.mark.parametrize(
     "words",
     [
+        *of_commands_here({"anova forged.jsonl --by expect": ""}),
         "compare forged.jsonl good.jsonl",
         "compare good.jsonl forged.jsonl --unpaired",
         "compare forged.jsonl good.jsonl --format json",
         "rate forged.jsonl",
-        "rate forged.jsonl --anova expect",
         "report forged.jsonl -o report.html",
         "report good.jsonl forged.jsonl -o report.md",
         "confusion forged.jsonl",

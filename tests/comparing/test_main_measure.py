@@ -73,12 +73,6 @@ def test_the_rate_can_still_be_asked_for(shop: Workshop, detectors: tuple[list[S
     assert "on the same cases" not in said
 
 
-def test_second_opinions_are_about_success(shop: Workshop, detectors: tuple[list[Scenes], list[Path]]) -> None:
-    done = shop.call("compare", *detectors[1], "--cross-check", "--format", "plain")
-    assert done.status == 0
-    assert "--cross-check is about success, so the rate is compared; without it, ap" in done.err
-
-
 def test_rate_and_its_groups_begin_with_what_counts(shop: Workshop, detectors: tuple[list[Scenes], list[Path]]) -> None:
     scenes, paths = detectors
     rated = shop.call("rate", *paths, "--format", "json").json

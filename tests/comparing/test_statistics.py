@@ -31,9 +31,9 @@ from tests.comparing.transcripts import aligned, transcript
 
 OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
 STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
-# Measures of scores whose numbers are checked in test_verification_measures.py, test_binormal_measure.py and
+# Measures of scores whose numbers are checked in test_verification_measures.py and
 # tests/stats/test_curves_precision.py.
-OF_SCORES = ["auc_binormal", "average_precision", "cllr", "min_cllr", "brier", "ece"]
+OF_SCORES = ["average_precision", "cllr", "min_cllr", "brier", "ece"]
 
 
 def by_sklearn(name: str, truth: FloatArray, answer: FloatArray, scores: FloatArray, weights: FloatArray) -> float:

@@ -6,20 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.commands import COMMANDS
+from harness.cli.commands import commands_here
 from tests.goldens.lines import LINES, WITHOUT, lines
 from tests.goldens.make import PRINTED, prepare, printed
 from tests.products.laws import differences
+from tests.rooms import of_commands_here
 
 GOLDENS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PRINTED.glob("*.json"))}
+GOLDENS = of_commands_here(GOLDENS)
 
 
 def test_every_command_has_goldens_or_a_reason() -> None:
     with_goldens = {words[0] for words in lines(LINES).values()}
     assert with_goldens == set(GOLDENS)
-    assert with_goldens | set(WITHOUT) == set(COMMANDS)
+    assert with_goldens | set(WITHOUT) == set(commands_here())
     assert not with_goldens & set(WITHOUT)
-    assert {line for goldens in GOLDENS.values() for line in goldens} == set(lines(LINES))
+    assert {line for goldens in GOLDENS.values() for line in lines("\n".join(goldens))} == set(lines(LINES))
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Pa
 def test_commands_print_what_they_printed(command: str) -> None:
     goldens = GOLDENS[command]
     changed = {}
-    for line, golden in goldens.items():
-        now = json.loads(json.dumps(printed(lines(line)[line])))
+    for line, words in lines("\n".join(goldens)).items():
+        golden, now = goldens[line], json.loads(json.dumps(printed(words)))
         # Rounding of sums may differ between machines.
         if found := list(differences(golden, now, rel_tol=1e-7, abs_tol=1e-10)):
             changed[line] = found

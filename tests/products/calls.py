@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from harness.cli.commands import commands_here
 from tests.products.designs import DESIGNS
 from tests.products.subjects import SUBJECTS
 
@@ -28,10 +29,13 @@ CALLS = {
     "pr": Call("pr", 2, ("--bands", "brr")),
     "froc": Call("froc", 2, ("--bands", "brr")),
     "cmc": Call("cmc", 2, ("--bands", "brr")),
+    "methods": Call("methods", 2),
     "power": Call("power", 2),
     "report": Call("report", 2, ("-o", "page.md", "--force"), json=False),
     "fuse": Call("fuse", 3, ("-o", "fused.jsonl", "--force")),
+    "anova": Call("anova", 2, ("--by", "group")),
 }
+CALLS = {name: call for name, call in CALLS.items() if call.command in commands_here()}
 CURVES = ("roc", "det", "pr", "froc", "cmc")
 
 
@@ -47,9 +51,11 @@ class Refusal:
 
 _SAMPLED = tuple(name for name in CALLS if name != "fuse")
 
+_WITHOUT_STRATA = tuple(name for name, design in DESIGNS.items() if design.stratum == "none")
+
 # The first that applies is the reason. A refusal that is not here, and one that does not occur, fails a test.
-REFUSALS = (
-    Refusal("ranks are for rank tests", ("cmc",), tuple(name for name in SUBJECTS if name != "rank")),
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal("ranks are for rank tests", ("cmc", "methods"), tuple(name for name in SUBJECTS if name != "rank")),
     Refusal("a mask without scores", CURVES, ("classes",)),
     Refusal("needs objects that are found", ("froc",), tuple(name for name in SUBJECTS if name != "boxes")),
     Refusal("no negative case", ("roc", "det", "pr"), ("value",)),
@@ -59,8 +65,10 @@ REFUSALS = (
     Refusal("all cases are of one same", _SAMPLED, designs=("one unit",)),
     Refusal("stratum 'one' has a single unit", _SAMPLED, designs=("lone units: fail",)),
     Refusal("places without one cannot be counted", ("roc", "det"), ("boxes",)),
+    Refusal("methods are compared by how they treat strata", ("methods",), designs=_WITHOUT_STRATA),
     Refusal("no stratum and no PSU is known", ("roc", "pr"), ("label", "score", "rank"), ("cases",)),
 )
+REFUSALS = tuple(one for one in REFUSALS if CALLS.keys() & {*one.calls})
 
 
 def refusal(call: str, subject: str, design: str = "as the script says") -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from harness.options.entries import SECTIONS
 from tests.products.option_values import Word
 
 Rules = Mapping[tuple[str, ...], str]
@@ -48,8 +49,6 @@ EXCLUSIVE: Mapping[str, Rules] = {
     "rate": {
         **_DESIGN, **_SEQUENTIAL, **_NO_THRESHOLDS,
         ("the test boxes", "--at"): "leave out --at",
-        **_each("--anova", "--statistic --by --at --confidence --plot", "--anova"),
-        ("--anova", "--sequential"): "are 2 analyses",
     },
     "compare": {
         **_DESIGN, **_SEQUENTIAL, **_NO_THRESHOLDS,
@@ -80,21 +79,24 @@ EXCLUSIVE: Mapping[str, Rules] = {
     },
     "report": {**_DESIGN},
     "sweep": {("--sample", "--latin"): "exclude one another"},
+    "anova": {**_DESIGN},
+    "zoo": {},
 }  # fmt: skip
 
 _RUN_FIRST = "-o --interface --param -j --timeout --limit --memory --no-network --isolate"
-_NOT_RUN = dict.fromkeys(_RUN_FIRST.split(), "test")
+# Tests without a section that makes versions have nothing but originals.
+_NO_VERSIONS = {f"--no-{name}": f"has no [{name}]" for name in SECTIONS.here()}
+_NOT_RUN = dict.fromkeys([*_RUN_FIRST.split(), *_NO_VERSIONS], "test")
 # Values that need other material than all subjects have; other tests have them.
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "run": {
         "--retry-errors": "No such file",
-        "--no-vary": "has no [vary]",
+        **_NO_VERSIONS,
         "--train-folds": "has no training part",
         "--train-seed": "has no training part",
     },
     "rate": {
         **_NOT_RUN,
-        "--zoo": "has two different subjects",
         "--development": "is evaluated too",
         "--xlim": "the x axis of this picture has no scale",
     },
@@ -112,7 +114,9 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "the test boxes": "use hate pr or hate froc",
     },
     "report": {},
-    "sweep": {"--no-vary": "has no [vary]"},
+    "sweep": {**_NO_VERSIONS},
+    "anova": {**_NOT_RUN},
+    "zoo": {**_NOT_RUN},
 }
 
 # What an option can only matter with, though it is accepted without.
@@ -158,7 +162,6 @@ SILENT_BESIDE: Mapping[str, Rules] = {
         ("--stratum", "--sequential"): "units are asked in random order, whatever their strata",
         ("--lone", "--sequential"): "units are asked in random order, whatever their strata",
         ("--statistic rate", "--sequential"): "the rate is what it is about",
-        ("--weights equal", "--anova"): "all strata have as many cases",
     },
     "compare": {
         ("--seed", _ANY): "drawn only where a method needs it",
@@ -189,6 +192,10 @@ SILENT_BESIDE: Mapping[str, Rules] = {
     "sweep": {
         ("--limit", "--probe"): "there are fewer probes than that",
         ("--statistic rate", _ANY): "the default",
+    },
+    "anova": {
+        ("--weights equal", _ANY): "all strata have as many cases",
+        ("--lone", "--psu none"): "no stratum has a single case",
     },
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.measures import EXAMPLES, MEASURES, Reads, find_measure
+from harness.measures import EXAMPLES, Reads, find_measure, known_measures
 from tests.products.subjects import Record, rewrite
 
 Change = Callable[[Record], Record]
@@ -147,7 +147,7 @@ def statistics(subject: str) -> list[str]:
 
     Those of several answers to a case, pass@5, have none here.
     """
-    names = [name for name in (*MEASURES, *EXAMPLES) if not name.endswith("@5")]
+    names = [name for name in (*known_measures(), *EXAMPLES) if not name.endswith("@5")]
     homes = {name: "classes" if name == "miou" else _HOMES[find_measure(name).reads] for name in names}
     return ["rate", *(name for name, home in homes.items() if home == subject)]
 

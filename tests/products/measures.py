@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.measures import EXAMPLES, MEASURES, Measure, Reads, find_measure, ratio_of_values
+from harness.measures import EXAMPLES, Measure, Reads, find_measure, known_measures, ratio_of_values
 from harness.measures import Runs as RunsOfMeasures
 from harness.stats.replication.statistic import SmoothFormula, Statistic
 from harness.tasks import TASKS
@@ -46,9 +46,9 @@ PLUGINS = {one.name: one for one in (CSI, BLUR_PER_COST)}
 def measure_names(subject: Subject) -> list[str]:
     """All that `--statistic` can be asked for on a subject."""
     meanings = TASKS[subject.task].measure_names
-    of_boxes = [name for name, measure in MEASURES.items() if measure.reads is Reads.BOXES]
+    of_boxes = [name for name, measure in known_measures().items() if measure.reads is Reads.BOXES]
     of_class = [f"{name}:c" for name in (*of_boxes, *meanings)]
-    return list(dict.fromkeys([*MEASURES, *EXAMPLES, *meanings, *of_class, "blur", "values.cost", *PLUGINS]))
+    return list(dict.fromkeys([*known_measures(), *EXAMPLES, *meanings, *of_class, "blur", "values.cost", *PLUGINS]))
 
 
 def measure(name: str, subject: Subject) -> Measure:

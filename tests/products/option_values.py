@@ -11,10 +11,11 @@ from pathlib import Path
 
 import click
 
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.options import DeclaredOption, OptionSet, declared_options
 from tests.products.conftest import AllRuns
 from tests.products.subjects import ALGORITHMS, SUBJECTS, Runs
+from tests.rooms import of_commands_here
 
 # A value of an option as it is typed: the flag and what follows it. The subject of a row is one too.
 Word = tuple[str, ...]
@@ -22,7 +23,6 @@ SUBJECT = "the test"
 
 # What to type after a flag; {folder} is where the test and its runs are.
 VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
-    "--anova": ("group",),
     "--at": ("fpr=0.3", "eer"),
     ("roc", "--at"): ("fpr=0.3", "threshold=0.4"),
     "--baseline": ("bob",),
@@ -54,6 +54,7 @@ VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
     "--stop-when": ("width<0.7",),
     "--stratum": ("group", "lone", "none"),
     "--subjects": ("unit,group",),
+    ("zoo", "--subjects"): ("truth,expect",),
     "--swept": ("skill",),
     "--timeout": ("20",),
     "--title": ("A title",),
@@ -61,7 +62,6 @@ VALUES: Mapping[str | tuple[str, str], tuple[str, ...]] = {
     "--width": ("2column",),
     "--xlim": ("0.1,0.8",),
     "--ylim": ("0.2,0.7",),
-    "--zoo": ("unit,group",),
     "-j": ("2",),
     "-o": ("out.jsonl",),
     ("report", "-o"): ("page.md", "page.html"),
@@ -100,7 +100,10 @@ CALLS: Mapping[str, Call] = {
     "roc": Call(_RUNS[:2], needs={"--bands two-way": ("--subjects", "unit,group"), **_DESIGN}),
     "report": Call(_RUNS, {"-o": "page.md"}, _DESIGN),
     "sweep": Call(("{script}",), {**_ANN, "--param": "skill=0.5,0.8,1,1.3"}, _RANK),
+    "anova": Call(_RUNS[:2], {"--by": "half"}, _DESIGN),
+    "zoo": Call(("hdigits/wisard",), {"--subjects": "expect,truth"}),
 }
+CALLS = of_commands_here(CALLS)
 
 
 @cache
@@ -113,7 +116,7 @@ def options_of(command: str) -> tuple[DeclaredOption, ...]:
 
 def commands_with_options() -> list[str]:
     """The commands that declare their options."""
-    return [name for name in COMMANDS if options_of(name)]
+    return [name for name in commands_here() if options_of(name)]
 
 
 def words_of(command: str, option: DeclaredOption) -> list[Word]:

@@ -19,10 +19,11 @@ from typing import Any
 import click
 import pytest
 
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.transcript import kept_columns
 from tests.products.conftest import AllRuns
 from tests.products.subjects import SUBJECTS, Record, Runs
+from tests.rooms import of_commands_here
 from tests.site.own_transcripts import write_run
 from tests.site.published_site import served
 from tests.workshop import Workshop
@@ -36,6 +37,7 @@ QUESTIONS: dict[str, tuple[int, tuple[tuple[str, ...], ...]]] = {
     "pr": (2, (("--points", "5", *JSON),)),
     "froc": (2, (("--points", "5", *JSON),)),
     "cmc": (2, (JSON,)),
+    "methods": (2, (JSON,)),
     "confusion": (2, (JSON,)),
     "show": (1, (JSON, ("--sort", "-seconds", "--where", "group=g1", *JSON))),
     "diff": (2, (JSON, ("--answers", *JSON))),
@@ -45,14 +47,18 @@ QUESTIONS: dict[str, tuple[int, tuple[tuple[str, ...], ...]]] = {
     "fuse": (2, (("-o", "OUT.jsonl", *JSON), ("--rule", "mean", "-o", "OUT.jsonl", *JSON))),
     "power": (2, (JSON,)),
     "urn": (1, (("--group", "stratum", "--trial", "group", "--permutations", "50", *JSON),)),
+    "anova": (2, (("--by", "group", *JSON),)),
     "convert": (1, (("OUT.jsonl",), ("OUT.jsonl.gz",))),
     "check": (1, ((),)),
 }
+QUESTIONS = of_commands_here(QUESTIONS)
 # Commands that take transcripts and are not asked.
 NOT_ASKED = {
     "test": "its --baseline is compared with a run that it makes itself",
     "submit": "it hands in the bytes as they are; the form `published` reads such bytes again",
+    "zoo": "no subject compares eight people; it reads what `roc` reads",
 }
+NOT_ASKED = of_commands_here(NOT_ASKED)
 # Commands that take files and nothing else, and say so.
 FILES_ONLY = {
     "status": "a run that is under way is on this machine",
@@ -288,7 +294,7 @@ def test_every_command_that_takes_transcripts_is_asked(shop: Workshop) -> None:
     def takers(name: str) -> set[str]:
         return {
             command
-            for command in COMMANDS
+            for command in commands_here()
             for param in command_of(command).params
             for item in param.shell_complete(click.Context(command_of(command)), name[:-3])
             if item.value == name

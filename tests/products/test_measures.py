@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import harness
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.errors import HateError
 from harness.measures import Measure, find_measure
 from harness.options import declared_options
@@ -41,7 +41,7 @@ NAMES = list(ALGORITHMS)
 def test_every_command_that_takes_a_measure_is_held() -> None:
     """Here, and in `test_measures_elsewhere`."""
     found = set()
-    for name in COMMANDS:
+    for name in commands_here():
         command = hate.get_command(None, name)  # type: ignore[arg-type]
         kind = getattr(getattr(command, "callback", None), "option_set", None)
         if kind and any(one.spec.completion in ("measure", "goal") for one in declared_options(kind)):

@@ -155,8 +155,8 @@ def test_a_transcript_with_a_byte_order_mark(mark: bytes, words: str, toy: Works
 
 
 def test_two_letters_in_the_wrong_order(shop: Workshop) -> None:
-    """`urn` has as many letters of `rnu` in order as `run` has, and comes later in the alphabet of nobody's fingers."""
-    for typed, meant in {"rnu": "run", "lsit": "list", "tset": "test", "urn ": "urn"}.items():
+    """`urn`, if it is there, has as many letters of `rnu` in order as `run` has."""
+    for typed, meant in {"rnu": "run", "lsit": "list", "tset": "test"}.items():
         assert f"'{meant}'?" in shop.call(typed).err
 
 
@@ -227,13 +227,17 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("options", ["", "--censor 1", "--ranks 1", "--methods", "--bands bootstrap", "--bands wilson"])
-def test_a_curve_without_variance_has_limits_that_may_coincide(name: str, options: str, shop: Workshop) -> None:
-    """Rates that are all 0 or 1: limits lie on either side of the rate, and never in the wrong order."""
+def write_degenerate(shop: Workshop, name: str) -> None:
     rows, columns, scores = DEGENERATE[name]
     lines = [",".join([row, *map(str, line)]) for row, line in zip(rows, scores, strict=True)]
     shop.write("m.csv", "\n".join([",".join(["", *columns]), *lines, ""]))
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("options", ["", "--censor 1", "--ranks 1", "--bands bootstrap", "--bands wilson"])
+def test_a_curve_without_variance_has_limits_that_may_coincide(name: str, options: str, shop: Workshop) -> None:
+    """Rates that are all 0 or 1: limits lie on either side of the rate, and never in the wrong order."""
+    write_degenerate(shop, name)
     done = shop.call("cmc", "m.csv", *options.split(), "--format", "json")
     if done.status == 2:
         refused(done, "m: ")

@@ -16,10 +16,11 @@ import pytest
 
 import harness
 from harness.bundled import bundled
-from harness.cli.commands import COMMANDS, hate
+from harness.cli.commands import commands_here, hate
 from harness.errors import OutputError
 from harness.files.outputs import replacing, write_output
 from harness.options import DeclaredOption, OptionSet, Writes, declared_options
+from tests.rooms import of_commands_here
 from tests.workshop import Workshop
 
 THRESHOLD = '[params.threshold]\ntype = "float"\ndefault = 3.0\ndecision = true\n'
@@ -28,7 +29,8 @@ SCORER = "NAME = 'scorer'\ndef answer(case, params):\n    return float(case.inpu
 # Options of paths that write nothing, or have rules of their own: a key is never overwritten, a site is only added to.
 READS = {
     ("import", "--truth"), ("import", "--key"), ("test", "--known-failures"), ("cmc", "--labels"),
-    ("permute", "--labels"), ("urn", "--labels"), ("publish", "--key"), ("publish", "--root-key"),
+    ("permute", "--labels"), ("galleries", "--labels"), ("methods", "--labels"), ("urn", "--labels"),
+    ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
     *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
 }  # fmt: skip
@@ -56,9 +58,14 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fuse": ((*TWO,), TWO),
     "power": (("t0.jsonl", "t1.jsonl"), TWO),
     "permute": (("a.npy", "--experiments", "20"), ("a.npy", "a.labels.csv")),
+    "galleries": (("a.npy", "--by", "image"), ("a.npy", "a.labels.csv")),
+    "methods": (("a.npy", "--stratum", "subject"), ("a.npy", "a.labels.csv")),
     "urn": (("wisard.jsonl", "--group", "truth", "--resample", "groups", "--groups", "2"), ("wisard.jsonl",)),
     "import": (("table.csv", "--test", "toy", "--algorithm", "mine"), ("table.csv",)),
+    "anova": (("t0.jsonl", "--by", "light"), ("t0.jsonl",)),
+    "zoo": (("wisard.jsonl", "--subjects", "expect,truth"), ("wisard.jsonl",)),
 }  # fmt: skip
+CALLS = of_commands_here(CALLS)
 # A transcript is written by these if a test is run first.
 RUNS_FIRST = {
     "roc": "toy",
@@ -67,9 +74,14 @@ RUNS_FIRST = {
     "rate": "toy",
     "froc": "shapes",
     "cmc": "faces",
+    "methods": "faces",
     "confusion": "toy",
     "urn": "toy",
+    "anova": "toy",
+    "zoo": "toy",
 }
+# What they cannot do without then.
+WANTS = {"urn": ("--group", "light"), "anova": ("--by", "light"), "zoo": ("--subjects", "light,light")}
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,7 @@ class Output:
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
-    for name in COMMANDS:
+    for name in commands_here():
         found = hate.get_command(click.Context(hate), name)
         assert found is not None
         yield name, found
@@ -141,8 +153,7 @@ def desk(shop: Workshop) -> Workshop:
 
 def words_of(one: Output) -> tuple[str, ...]:
     if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        more = ("--group", "light") if one.command == "urn" else ()
-        return one.command, RUNS_FIRST[one.command], *more
+        return one.command, RUNS_FIRST[one.command], *WANTS.get(one.command, ())
     return one.command, *CALLS[one.command][0]
 
 
@@ -172,8 +183,8 @@ def test_nothing_is_overwritten_without_force(one: Output, desk: Workshop) -> No
 def test_no_input_is_overwritten_even_with_force(one: Output, desk: Workshop) -> None:
     read = [*CALLS[one.command][1]]
     words = (one.command, *CALLS[one.command][0])
-    if one.writes is Writes.TRANSCRIPT and one.command in ("roc", "det", "pr", "rate"):
-        words, read = (one.command, "toy", "t0.jsonl"), [*TEST, "t0.jsonl"]
+    if one.writes is Writes.TRANSCRIPT and RUNS_FIRST.get(one.command) == "toy":
+        words, read = (one.command, "toy", "t0.jsonl", *WANTS.get(one.command, ())), [*TEST, "t0.jsonl"]
     elif one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
         pytest.skip("the test that is run first ships with the package")
     # Names that the option takes, and that any option may be given.

@@ -214,6 +214,20 @@ def test_a_script_on_any_web_server(client: Workshop, tmp_path: Path) -> None:
         assert "not the address of a test" in refusal(client, "run", server.url("/other"))
 
 
+def test_a_script_with_keys_of_its_task_on_a_web_server(client: Workshop, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "cases.csv").write_text("id,input,expect\n1,{one},{one}\n")
+    (folder / "one.pgm").write_bytes(b"P5\n2 1\n255\n\x00\xff")
+    (folder / "plain.hate.toml").write_text(
+        'format = 1\n[test]\nname = "plain"\nversion = "1"\nsynopsis = "s"\ntask = "mask"\n'
+        '[cases]\ntable = "cases.csv"\n[data.one]\npath = "one.pgm"\n[mask]\nignore = 7\n'
+    )
+    client.interface("def answer(case, params):\n    return case.input\n")
+    with served(folder) as server:
+        assert client.call("run", server.url("/plain.hate.toml"), "-o", "a.jsonl", "--format", "json").row["TP"] == 1
+
+
 def test_mirrors_provide_what_the_site_lacks(client: Workshop, server: Server, root: Path) -> None:
     with served(root) as mirror:
         publish(root, [], settings=SiteSettings(mirrors=[mirror.url("")]))

@@ -45,13 +45,6 @@ def test_every_goal_of_the_task_can_be_tuned_for(scored: Workshop) -> None:
             assert done.json["winner"]["value"] is not None, goal
 
 
-@pytest.mark.parametrize("goal", ["auc_binormal"])
-def test_what_cannot_be_tuned_for_is_refused(shop: Workshop, goal: str) -> None:
-    done = shop.call("tune", "hdigits", "--interface", "wisard", "--param", "threshold=0,1", "--goal", goal)
-    assert done.status == 2
-    assert f"--goal {goal}: not a goal; choose from rate" in done.err
-
-
 @pytest.mark.parametrize("goal", ["rank1", "ap", "ap50:cat", "iou", "mae", "pass@2"])
 @pytest.mark.parametrize("command", ["tune", "sweep"])
 def test_what_no_run_of_the_task_has_is_refused_before_anything_runs(shop: Workshop, command: str, goal: str) -> None:

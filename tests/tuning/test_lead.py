@@ -197,7 +197,6 @@ def test_nothing_is_certain_if_nothing_varies(tmp_path: Path) -> None:
     [
         "",
         "speed",
-        "auc_binormal",
         "pass@2",
         "rank1",
         "rate:fp=1",

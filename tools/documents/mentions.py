@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.commands import COMMANDS, hate, modern_spelling
+from harness.cli.commands import KnownCommands, hate, modern_spelling
 from tools.documents.pages import ROOT, blocks
 
 SPAN = re.compile(r"(?<!`)`((?:hate |--?[A-Za-z])[^`]*)`(?!`)")
@@ -32,7 +32,7 @@ class Mention:
         words = _words(self.text)
         if words[0] == "hate":
             classic = words[1].startswith("-")  # `hate -mode compare A B`
-            return _command_mistake(modern_spelling(words[1:], COMMANDS) if classic else words[1:])
+            return _command_mistake(modern_spelling(words[1:], KnownCommands()) if classic else words[1:])
         name = words[0].partition("=")[0]
         return "" if name in _all_options(hate) | FOREIGN else f"no command has the option {name}"
 

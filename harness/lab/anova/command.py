@@ -1,0 +1,62 @@
+"""`hate anova`, and `anova` for Python."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.api.transcripts import Transcripts, open_transcripts
+from harness.cli.arguments import TestRunOptions, find_or_run
+from harness.cli.options import FormatOptions, command_options, transcripts_argument
+from harness.cli.output import emit_result, output_format
+from harness.options import DesignOptions, DownloadOptions, PartialOptions, option
+
+if TYPE_CHECKING:
+    from harness.lab.anova.report import AnovaResult
+
+
+class AnovaOptions(DesignOptions, PartialOptions, DownloadOptions):
+    """Which columns, and how the cases were sampled."""
+
+    by: tuple[str, ...] = option(
+        "--by",
+        separator=",",
+        metavar="COLUMN,...",
+        help="The columns whose effects and interactions are tested; noise:5 for 5 bins of a number, noise=0,10,20 for "
+        "edges.",
+    )
+
+
+class AnovaCommandOptions(AnovaOptions, TestRunOptions, FormatOptions):
+    """Options of `hate anova`, how to run a test first, and how to print."""
+
+
+@click.command("anova")
+@transcripts_argument
+@command_options(AnovaCommandOptions)
+def anova_command(transcripts: Sequence[str], options: AnovaCommandOptions) -> None:
+    """Analysis of variance of success: which columns matter, and does what one does depend on another?
+
+    T is a file, a URL, TEST/NAME or NAME of a transcript, or a test, which is run first. With several, of the same
+    cases, the algorithm is a column too.
+
+    \b
+    hate anova wisard --by truth,positive
+    hate anova wisard witch --by truth
+    """
+    found = anova(find_or_run(transcripts, options), options)
+    emit_result(found, output_format(options.style))
+
+
+def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **settings: Any) -> "AnovaResult":
+    """What matters to success, and what depends on what: `anova("wisard", by="truth,writer")`.
+
+    Options are those of the command.
+    """
+    from harness.lab.anova.analysis import analyse_variance
+    from harness.lab.anova.report import AnovaResult
+
+    options = AnovaOptions.given(options, settings)
+    opened = open_transcripts(transcripts, options)
+    found = analyse_variance(opened.runs(), ",".join(options.by), options, partial=options.partial)
+    return AnovaResult(found, opened.notes)

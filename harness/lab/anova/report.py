@@ -1,0 +1,104 @@
+"""Analysis of variance as a result: JSON and a table for programs, a table and sentences for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.run_names import identity_json
+from harness.api.result import Result
+from harness.lab.anova.analysis import TestedTerm, VarianceAnalysis
+from harness.report.blocks import Block, Column, Heading, Number, Paragraphs, Table, table_of, tidy_table_of
+from harness.report.numbers import p_cell, p_is, share_text
+from harness.report.sampling import sampling_lines
+
+# A share that would be printed as nothing.
+_LITTLE = 0.001
+
+
+@dataclass(frozen=True, repr=False)
+class AnovaResult(Result):
+    """Main effects and two-way interactions of columns, and of the algorithm if there are several."""
+
+    found: VarianceAnalysis
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        found, sample = self.found, self.found.sampling.sample
+        return {
+            "test": identity_json(found.aligned.headers[0].test),
+            "transcripts": [{"name": name} for name in found.aligned.names],
+            "anova": {
+                "factors": [{"name": factor.name, "levels": factor.levels} for factor in found.factors],
+                "cases": found.aligned.n,
+                "units": sample.units,
+                "strata": sample.strata,
+                "target": found.sampling.target,
+                "terms": found.terms,
+            },
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each term, and sentences."""
+        return anova_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each term."""
+        return tidy_table(self.found)
+
+
+def anova_blocks(found: VarianceAnalysis, level: float = 0.05) -> list[Block]:
+    """A row for each term, what was shown, and how the cases were sampled."""
+    test = found.aligned.headers[0].test
+    return [
+        Heading(f"{test.name} {test.version}: analysis of variance, {', '.join(found.aligned.names)}"),
+        table_of(found.terms, _COLUMNS),
+        Paragraphs(_lines(found, level)),
+        Heading("How the cases were sampled"),
+        Paragraphs(sampling_lines(found.sampling, None)),
+    ]
+
+
+_COLUMNS = [
+    Column[TestedTerm]("term", lambda term: _name(term)),
+    Column[TestedTerm]("df", lambda term: term.df),
+    Column[TestedTerm]("share", lambda term: Number(term.share, ".1%"), head="share of variance"),
+    Column[TestedTerm]("f", lambda term: Number(term.f, ".2f"), head="F"),
+    Column[TestedTerm]("df_error", lambda term: Number(term.df_error, ".0f"), head="df error"),
+    Column[TestedTerm]("p", lambda term: p_cell(term.p_value)),
+    Column[TestedTerm]("p_adjusted", lambda term: p_cell(term.p_adjusted), head="p Holm"),
+]
+
+
+def tidy_table(found: VarianceAnalysis) -> Table:
+    """A row for each term, for programs."""
+    return tidy_table_of(found.terms, _COLUMNS)
+
+
+def _name(term: TestedTerm) -> str:
+    return " x ".join(term.factors)
+
+
+def _lines(found: VarianceAnalysis, level: float) -> list[str]:
+    lines = [
+        _sentence(term, term.p_adjusted)
+        for term in found.terms
+        if term.p_adjusted is not None and term.p_adjusted <= level
+    ]
+    if not lines:
+        lines.append("No column and no pair of columns was shown to matter.")
+    aliased = [_name(term) for term in found.terms if not term.df]
+    if aliased:
+        lines.append(f"Cannot be told from the other terms, as one column follows from another: {', '.join(aliased)}.")
+    lone = [_name(term) for term in found.terms if term.df and term.p_value is None]
+    if lone:
+        lines.append(f"Too few units for a test in some groups: {', '.join(lone)}.")
+    return lines
+
+
+def _sentence(term: TestedTerm, p: float) -> str:
+    much = share_text(term.share) if term.share >= _LITTLE else f"less than {share_text(_LITTLE)}"
+    if len(term.factors) == 1:
+        return f"{term.factors[0]} matters: {much} of the variance ({p_is(p)})."
+    first, second = term.factors
+    return f"What {second} does depends on {first}: {much} of the variance ({p_is(p)})."

@@ -1,0 +1,54 @@
+"""`hate galleries`, on the command line and from Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import FormatOptions, command_options
+from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.lab.galleries.options import GalleriesOptions
+from harness.options import PlotOptions
+
+if TYPE_CHECKING:
+    from harness.lab.galleries.report import GalleriesResult
+
+
+def galleries(
+    matrices: Sequence[str | Path], options: GalleriesOptions | None = None, **settings: Any
+) -> "GalleriesResult":
+    """Use each set of images as the gallery, and test whether they differ: `galleries(["faces.npy"], by="day")`.
+
+    Options are those of the command, with underscores.
+    """
+    from harness.api.matrices import read_matrices
+    from harness.lab.galleries.analysis import compare_galleries
+    from harness.lab.galleries.report import GalleriesResult
+
+    options = GalleriesOptions.given(options, settings)
+    compared = [compare_galleries(matrix, options) for matrix in read_matrices(matrices, options)]
+    curves = [curve for _, own in compared for curve in own]
+    return GalleriesResult([one for one, _ in compared], curves, options.confidence)
+
+
+class GalleriesCommandOptions(GalleriesOptions, PlotOptions, FormatOptions):
+    """Options of `hate galleries`, and how to print."""
+
+
+@click.command("galleries")
+@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
+@command_options(GalleriesCommandOptions)
+def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions) -> None:
+    """Does the choice of the gallery matter? Use each set of images as the gallery, and test whether the rates differ.
+
+    For each value of a column, everyone's image with that value is the gallery, and all other images are probes.
+
+    \b
+    hate galleries faces --by image
+    hate galleries pca.npy lda.npy --by day --mix --plot galleries.svg
+    """
+    check_plot(options.plot)
+    found = galleries(matrices, options)
+    draw(found, options)
+    emit_result(found, output_format(options.style))

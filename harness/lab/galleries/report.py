@@ -1,0 +1,127 @@
+"""Whether the choice of the gallery matters, for people and for programs: JSON, tables, sentences and the picture."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.curve import Curve, curves_json
+from harness.api.curves import CMC
+from harness.api.result import PictureResult
+from harness.lab.galleries.analysis import GalleryComparison, GalleryTest
+from harness.options import PictureOptions
+from harness.report.blocks import Audience, Block, Column, Heading, Paragraphs, Table, table_of, tidy_table_of
+from harness.report.curve_chart import curve_chart
+from harness.report.curves import rank_band_lines, rank_table
+from harness.report.numbers import p_cell
+from harness.report.plots.canvas import Picture
+from harness.report.plots.chart import plot_chart
+
+# A test at 5 %, as everywhere.
+ALPHA = 0.05
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True, repr=False)
+class GalleriesResult(PictureResult):
+    """The experiment with each set of images as the gallery, and a test of whether they differ."""
+
+    found: Sequence[GalleryComparison]
+    # The curve of every gallery.
+    curves: Sequence[Curve]
+    confidence: float
+
+    def payload(self) -> Any:
+        """The curves and the tests."""
+        return curves_json(self.curves, self.confidence) | {"galleries": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """Curves and tests."""
+        return gallery_blocks(self.found, self.curves, self.confidence)
+
+    def table(self) -> Table:
+        """The tests."""
+        return tidy_effect_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The curves."""
+        return plot_chart(curve_chart(CMC, self.curves, self.confidence), look, height=CMC.height)
+
+
+def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:
+    """Curves of all galleries, and the tests."""
+    blocks: list[Block] = [rank_table(curves, confidence)]
+    blocks += [Paragraphs(lines)] if (lines := rank_band_lines(curves)) else []
+    blocks += [Heading("Do the galleries differ?"), table_of(_tested(comparisons), _EFFECTS)]
+    return [
+        *blocks,
+        Paragraphs([line for one in comparisons for line in _gallery_lines(one)] + _gallery_meaning(comparisons)),
+    ]
+
+
+_Tested = tuple[GalleryComparison, GalleryTest]
+
+
+def _tested(comparisons: Sequence[GalleryComparison]) -> list[_Tested]:
+    return [(one, test) for one in comparisons for test in one.tests]
+
+
+def _extreme(tested: _Tested, which: Callable[..., tuple[float, str]]) -> tuple[float, str]:
+    """The best or the worst gallery with its rate at rank 1; of equal ones the first."""
+    rates = zip(tested[1].rates[:, 0].tolist(), tested[1].galleries, strict=True)
+    return which(rates, key=lambda one: one[0])
+
+
+def _extreme_columns(name: str, which: Callable[..., tuple[float, str]]) -> list[Column[_Tested]]:
+    def words(tested: _Tested) -> str:
+        rate, gallery = _extreme(tested, which)
+        return f"{rate:.4f} ({gallery})"
+
+    return [
+        Column(name, words, Audience.PEOPLE, head=f"{name}, rank 1"),
+        Column(name, lambda tested: _extreme(tested, which)[1], Audience.PROGRAMS),
+        Column(f"{name}_rate", lambda tested: _extreme(tested, which)[0], Audience.PROGRAMS),
+    ]
+
+
+# A row for each test, at rank 1.
+_EFFECTS: list[Column[_Tested]] = [
+    Column("name", lambda tested: tested[0].name),
+    Column("galleries", lambda tested: "mixed" if tested[1].mixed else f"by {tested[0].column}"),
+    Column("number", lambda tested: len(tested[1].galleries)),
+    *_extreme_columns("best", max),
+    *_extreme_columns("worst", min),
+    Column("apart", lambda tested: float(tested[1].range[0])),
+    Column("p_value", lambda tested: p_cell(float(tested[1].p_values[0])), head="p"),
+]
+
+
+def tidy_effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
+    """The same for programs."""
+    return tidy_table_of(_tested(comparisons), _EFFECTS)
+
+
+def _gallery_lines(comparison: GalleryComparison) -> list[str]:
+    lines = [_gallery_verdict(comparison, tested) for tested in comparison.tests]
+    left_out = comparison.left_out
+    if left_out:
+        names = ", ".join(left_out[:MOST_NAMES]) + (", ..." if len(left_out) > MOST_NAMES else "")
+        lines.append(
+            f"{comparison.name}: {len(left_out):,} people lack an image in a gallery and are left out: {names}."
+        )
+    return lines
+
+
+def _gallery_verdict(comparison: GalleryComparison, tested: GalleryTest) -> str:
+    which = "mixed galleries" if tested.mixed else f"galleries by {comparison.column}"
+    if tested.p_values[0] > ALPHA:
+        return f"{comparison.name}: no difference between {which} was shown."
+    advice = "" if len(comparison.tests) > 1 else "; --mix gives each an equal share of all images"
+    return f"{comparison.name}: the {which} differ{advice}."
+
+
+def _gallery_meaning(comparisons: Sequence[GalleryComparison]) -> list[str]:
+    first = comparisons[0]
+    return [
+        f"p: how often random galleries of the same people and images lie as far apart; "
+        f"{first.permutations:,} permutations within people, seed {first.seed}."
+    ]

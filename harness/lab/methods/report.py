@@ -1,0 +1,131 @@
+"""Methods of replication side by side, for people and for programs: JSON, tables, sentences and the picture."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.api.result import PictureResult
+from harness.lab.methods.analysis import NO_STRATA, MethodComparison
+from harness.options import PictureOptions
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.plots.canvas import Picture
+from harness.report.plots.scales import logarithmic
+from harness.report.plots.style import line
+from harness.stats.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Ranks that a person is shown; the other formats have all.
+METHOD_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+PANEL = 2.3
+
+
+@dataclass(frozen=True, repr=False)
+class MethodsResult(PictureResult):
+    """Standard errors of recognition rates by several methods."""
+
+    found: Sequence[MethodComparison]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """Every method, rank by rank."""
+        return {"methods": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """The methods side by side."""
+        return method_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each method and rank."""
+        return tidy_method_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The errors."""
+        return plot_methods(self.found, look)
+
+
+def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
+    """Standard errors by method, and with one unit fewer in each stratum."""
+    blocks: list[Block] = []
+    for one in comparisons:
+        shown = [rank for rank in METHOD_RANKS if rank <= one.rates.size]
+        blocks += [Heading(f"{one.name}: standard errors over the rank"), method_table(one, shown)]
+        if one.se_with_a_unit_less:
+            blocks += [
+                Heading(f"By BRR, with {one.units_per_stratum} units per stratum, and with one fewer"),
+                unit_table(one, shown),
+            ]
+        blocks.append(Paragraphs(_method_lines(one)))
+    return blocks
+
+
+def method_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
+    """A row for each rank, a column for each method."""
+    rows: list[list[Cell]] = [
+        [rank, float(comparison.rates[rank - 1]), *_se_cells(comparison.se.values(), rank)] for rank in ranks
+    ]
+    return Table(["rank", "rate", *map(method_label, comparison.se)], rows)
+
+
+def unit_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
+    """A row for each rank: all units, and each sample without one of them."""
+    fewer = comparison.se_with_a_unit_less
+    columns = ["rank", f"{comparison.units_per_stratum} units", *(f"without unit {n + 1}" for n in range(len(fewer)))]
+    return Table(columns, [[rank, *_se_cells((comparison.se["brr"], *fewer), rank)] for rank in ranks])
+
+
+def tidy_method_table(comparisons: Sequence[MethodComparison]) -> Table:
+    """Every rank, for programs."""
+    most = max(len(one.se_with_a_unit_less) for one in comparisons)
+    fewer = (f"brr without unit {n + 1}" for n in range(most))
+    rows: list[list[Cell]] = []
+    for one in comparisons:
+        missing = [None] * (most - len(one.se_with_a_unit_less))
+        errors = (*one.se.values(), *one.se_with_a_unit_less)
+        for rank, rate in zip(one.ranks, one.rates.tolist(), strict=True):
+            rows.append([one.name, rank, rate, *_se_cells(errors, rank), *missing])
+    return Table(["name", "rank", "rate", *map(method_label, comparisons[0].se), *fewer], rows).tidied()
+
+
+def _se_cells(errors: Iterable[FloatArray], rank: int) -> list[Cell]:
+    return [Number(float(se[rank - 1]), ".5f") for se in errors]
+
+
+def method_label(name: str) -> str:
+    """A method for people, which may ignore the strata."""
+    return name.replace(NO_STRATA, ", no strata")
+
+
+def _method_lines(comparison: MethodComparison) -> list[str]:
+    known = {name: count for name, count in comparison.replicates.items() if count is not None}
+    counts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in known.items())
+    text = f"{comparison.strata:,} strata, {comparison.units:,} units. Replicates: {counts}."
+    return [
+        text,
+        "A rate is linear, so with the strata BRR and the jackknife give the same number, and the bootstrap nearly "
+        "the same. What differs is 'no strata': it counts the differences between the strata as error.",
+    ]
+
+
+def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
+    """A panel of methods for each curve, and one with fewer units if strata have three or more."""
+    panels = sum(1 + bool(one.se_with_a_unit_less) for one in comparisons)
+    with Picture(look, height=PANEL * panels, panels=panels) as page:
+        sheets = iter(page.sheets)
+        for one in comparisons:
+            _error_lines(page, next(sheets), one, {method_label(name): se.tolist() for name, se in one.se.items()})
+            if one.se_with_a_unit_less:
+                named = {f"{one.units_per_stratum} units": one.se["brr"].tolist()}
+                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.se_with_a_unit_less)}
+                _error_lines(page, next(sheets), one, named)
+    return page
+
+
+def _error_lines(page: Picture, sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
+    for number, (name, se) in enumerate(named.items()):
+        sheet.plot(comparison.ranks, se, label=page.name(name), **line(number))
+    logarithmic(sheet, "x", dense=True)
+    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=page.name("rank"), ylabel=page.name("standard error"))
+    sheet.set_ylim(bottom=0)
+    page.legend(sheet, title=page.name(comparison.name))

@@ -1,0 +1,246 @@
+"""What `hate permute` found, for people and for programs: JSON, tables, sentences and the picture."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from harness.api.result import PictureResult
+from harness.lab.permute.analysis import PermutedRates, rule_words
+from harness.options import PictureOptions
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import interval_cell, p_cell, percent
+from harness.report.plots.canvas import Picture
+from harness.report.plots.style import BAND, guide, line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Ranks that a person is shown; the other formats have all.
+RANKS = (1, 5, 10)
+MOST_NAMES = 3
+PANEL = 2.3
+# Differences of more pairs would overlap.
+MOST_PAIRS = 6
+# About as many bars in a histogram as the paper has; a bar is a whole number of people wide.
+BARS = 25
+
+
+@dataclass(frozen=True, repr=False)
+class PermutationResult(PictureResult):
+    """Recognition rates of the same people with other choices of image; `other` is with the other way of sampling."""
+
+    found: PermutedRates
+    other: PermutedRates | None = None
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        found, options = self.found, self.found.options
+        payload = {
+            "experiments": options.experiments,
+            "seed": options.seed,
+            "sampling": "balanced" if options.balanced else "unbalanced",
+            "target": "these people, other choices of image",
+            "people": found.permuted.people,
+            "left_out": found.left_out,
+            "image_pairs": found.image_pairs,
+            "differ": options.differ,
+            "agree": options.agree,
+            "confidence": options.confidence,
+            **_distributions(found),
+        }
+        return payload if self.other is None else payload | {"unbalanced": _distributions(self.other)}
+
+    def blocks(self) -> Sequence[Block]:
+        """Rates and pairs."""
+        return permutation_blocks(self.found, self.other)
+
+    def table(self) -> Table:
+        """A row for each rank of an algorithm, and of a pair where there are several."""
+        return rank_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The distributions."""
+        return plot_permutation(self.found, look, self.other)
+
+
+def _distributions(found: PermutedRates) -> dict[str, Any]:
+    named = zip(found.names, found.rates, strict=True)
+    return {"algorithms": [{"name": name, "rates": rates} for name, rates in named], "pairs": found.pairs}
+
+
+def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None) -> list[Block]:
+    """Rates, differences at rank 1, and what they are about."""
+    blocks: list[Block] = [Heading("Recognition rate"), rate_table(result)]
+    if other is not None:
+        blocks += [Heading("The same with unbalanced draws"), rate_table(other)]
+    if result.pairs:
+        blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(result)]
+    return [*blocks, Paragraphs([*_facts(result), *_meaning(result)])]
+
+
+def rate_table(result: PermutedRates) -> Table:
+    """A row for each algorithm, means and intervals at a few ranks."""
+    ranks = [rank for rank in RANKS if rank <= result.options.ranks]
+    level = percent(result.options.confidence)
+    columns = ["algorithm", *(word for rank in ranks for word in (f"rank {rank}", level))]
+    rows: list[list[Cell]] = []
+    for name, rates in zip(result.names, result.rates, strict=True):
+        row: list[Cell] = [name]
+        for rank in ranks:
+            one = rates[rank - 1]
+            row += [one.mean, interval_cell(one.interval, ".3f")]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def pair_table(result: PermutedRates) -> Table:
+    """A row for each pair, at rank 1."""
+    columns = ["A", "B", "A - B", percent(result.options.confidence), "A, tie, B", "A <= B", "B <= A"]
+    rows: list[list[Cell]] = [
+        [
+            pair.a,
+            pair.b,
+            Number(pair.difference, "+.4f"),
+            interval_cell(pair.interval, "+.3f"),
+            f"{pair.a_better}, {pair.ties}, {pair.b_better}",
+            p_cell(pair.p_not_better),
+            p_cell(pair.p_b_not_better),
+        ]
+        for pair in result.pairs
+        if pair.rank == 1
+    ]
+    return Table(columns, rows)
+
+
+def rank_table(result: PermutedRates) -> Table:
+    """Every rank of every algorithm, for programs; a row with `less` is about the difference from that algorithm."""
+    columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
+    rows: list[list[Cell]] = [
+        [name, one.rank, one.mean, one.sd, *one.interval]
+        for name, of_one in zip(result.names, result.rates, strict=True)
+        for one in of_one
+    ]
+    if not result.pairs:
+        return Table(columns, rows)
+    pairs: list[list[Cell]] = [
+        [one.a, one.rank, one.difference, None, *one.interval, one.b, one.p_not_better] for one in result.pairs
+    ]
+    return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
+
+
+def _facts(result: PermutedRates) -> list[str]:
+    options = result.options
+    drawn, level = "balanced" if options.balanced else "unbalanced", percent(options.confidence)
+    lines = [
+        f"{options.experiments:,} virtual experiments, {drawn}, seed {options.seed}: {result.permuted.people:,} "
+        f"people, each with one gallery and one probe image, {result.image_pairs:,} pairs of images to draw from; "
+        f"{rule_words(options)}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
+    ]
+    if result.left_out:
+        names = ", ".join(result.left_out[:MOST_NAMES]) + (", ..." if len(result.left_out) > MOST_NAMES else "")
+        who = "1 person has" if len(result.left_out) == 1 else f"{len(result.left_out):,} people have"
+        lines.append(f"Left out: {who} no such pair of images ({names}).")
+    if options.balanced and result.patterns > result.permuted.people // 2:
+        lines.append("Few people have images of the same pattern, so there is little to balance.")
+    return lines
+
+
+def _meaning(result: PermutedRates) -> list[str]:
+    lines = [
+        f"All of this is about these {result.permuted.people:,} people under other choices of image, not about new "
+        "people: for those, `hate cmc` has bands and `hate compare` tests."
+    ]
+    if result.pairs:
+        lines.append(
+            "A, tie, B: experiments in which A was better, neither was, B was. A <= B: the share of the experiments in "
+            "which A was not better than B, as (b + 1)/(N + 1) with b such experiments of N; B <= A: the other way "
+            "round. Neither is a p-value: images were drawn, people were not."
+        )
+    return lines
+
+
+def plot_permutation(
+    result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
+) -> Picture:
+    """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
+    pairs = list(combinations(range(len(result.names)), 2))[:MOST_PAIRS]
+    panels = 2 + bool(pairs) + (other is not None)
+    wide = _bar_width(result, other, pairs)
+    with Picture(look, height=PANEL * panels, panels=panels) as page:
+        sheets = iter(page.sheets)
+        _rates(page, next(sheets), result, wide)
+        _over_rank(page, next(sheets), result)
+        if pairs:
+            _differences(page, next(sheets), result, pairs, wide)
+        if other is not None:
+            _both(page, next(sheets), (result, other), wide)
+    return page
+
+
+def _found(result: PermutedRates) -> list[list[int]]:
+    """How many people each algorithm found at rank 1, in every experiment."""
+    return [result.permuted.found[:, number, 0].tolist() for number in range(len(result.names))]
+
+
+def _gaps(result: PermutedRates, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    found = result.permuted.found[:, :, 0]
+    return [(found[:, a] - found[:, b]).tolist() for a, b in pairs]
+
+
+def _bar_width(result: PermutedRates, other: PermutedRates | None, pairs: Sequence[tuple[int, int]]) -> int:
+    """How many people a bar covers: as many in all panels, so that their heights can be compared."""
+    counts = [*_found(result), *_gaps(result, pairs), *(_found(other)[:1] if other else [])]
+    return max(max(one) - min(one) for one in counts) // BARS + 1
+
+
+def _rates(page: Picture, sheet: "Axes", result: PermutedRates, wide: int) -> None:
+    labels = [page.name(name) for name in result.names]
+    _histograms(sheet, result.permuted.people, _found(result), labels, 0, wide)
+    _labels(page, sheet, "recognition rate at rank 1")
+
+
+def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
+    for number, (name, rates) in enumerate(zip(result.names, result.rates, strict=True)):
+        ranks, own = [one.rank for one in rates], line(number)
+        low, high = [one.interval.low for one in rates], [one.interval.high for one in rates]
+        sheet.fill_between(ranks, low, high, color=own["color"], alpha=BAND, linewidth=0)
+        sheet.plot(ranks, [one.mean for one in rates], label=page.name(name), marker=".", markersize=4, **own)
+    sheet.set_xticks([one.rank for one in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
+    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.options.confidence)} interval")
+    sheet.set_xlim(1 - 0.1, result.options.ranks + 0.1)
+
+
+def _differences(
+    page: Picture, sheet: "Axes", result: PermutedRates, pairs: Sequence[tuple[int, int]], wide: int
+) -> None:
+    labels = [f"{page.name(result.names[a], 16)} − {page.name(result.names[b], 16)}" for a, b in pairs]
+    # A pair does not share the style of either algorithm.
+    _histograms(sheet, result.permuted.people, _gaps(result, pairs), labels, len(result.names), wide)
+    sheet.axvline(0, **guide(linewidth=0.8))
+    _labels(page, sheet, "difference of rates at rank 1")
+
+
+def _both(page: Picture, sheet: "Axes", results: Sequence[PermutedRates], wide: int) -> None:
+    name = page.name(results[0].names[0])
+    labels = [f"{name}, balanced", f"{name}, unbalanced"]
+    _histograms(sheet, results[0].permuted.people, [_found(one)[0] for one in results], labels, 0, wide)
+    _labels(page, sheet, "recognition rate at rank 1")
+
+
+def _histograms(
+    sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int, wide: int
+) -> None:
+    """Shares of experiments; a bar is a whole number of people wide, so that every bar covers equally many rates."""
+    for number, (one, label) in enumerate(zip(counts, labels, strict=True)):
+        bars = Counter(count // wide for count in one)
+        places = range(min(bars) - 1, max(bars) + 2)
+        x = [(place * wide + (wide - 1) / 2) / people for place in places]
+        sheet.plot(x, [bars[place] / len(one) for place in places], label=label, **line(look + number))
+
+
+def _labels(page: Picture, sheet: "Axes", what: str) -> None:
+    sheet.set(xlabel=page.name(what, 40), ylabel=page.name("share of experiments"))
+    sheet.set_ylim(bottom=0)
+    page.legend(sheet, inside=False)

@@ -1,0 +1,100 @@
+"""`hate urn`, and `urn` for Python."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.api.transcripts import OpenedTranscripts, Transcripts, listed, open_transcripts
+from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
+from harness.cli.options import FormatOptions, command_options, transcripts_argument
+from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.errors import UsageError
+from harness.lab.urn.options import UrnOptions
+from harness.options import PlotOptions
+from harness.params import Param, ParamType
+from harness.site.tests import is_test
+
+if TYPE_CHECKING:
+    from harness.lab.urn.report import UrnResult
+
+
+class UrnCommandOptions(UrnOptions, TestRunOptions, PlotOptions, FormatOptions):
+    """Options of `hate urn`, how to run a test first, and how to print."""
+
+
+@click.command("urn")
+@transcripts_argument
+@command_options(UrnCommandOptions)
+def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
+    """Is the urn well mixed? Compare how a rate varies from trial to trial with what three designs predict.
+
+    T is a transcript, a test, which is run first, or a similarity matrix. Elements are the records of transcripts or
+    the probes of matrices; groups may be strata (st), clusters (cl) or nothing (srs).
+
+    \b
+    hate urn hdigits --interface wisard --group truth --resample groups --groups 2
+    hate urn weather.jsonl --group subject --trial time
+    hate urn weather.jsonl --group image --trial time --shuffle time
+    """
+    _check_permutations(options)
+    check_plot(options.plot)
+    if _are_matrices(transcripts):
+        refuse_run_options(options, f"{transcripts[0]} is a similarity matrix")
+        found = urn(transcripts, options)
+    else:
+        _check_no_matrix(transcripts, options)
+        found = urn(find_or_run(transcripts, options), options)
+    draw(found, options)
+    emit_result(found, output_format(options.style))
+
+
+def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any) -> "UrnResult":
+    """Which sampling design explains how a rate varies: `urn("weather.jsonl", group="subject", trial="time")`.
+
+    Sources are transcripts or similarity matrices; options are those of the command, with underscores.
+    """
+    from harness.api.matrices import read_matrices
+    from harness.lab.urn.analysis import draw_from_urn, from_matrices, from_runs
+    from harness.lab.urn.report import UrnResult
+
+    options = UrnOptions.given(options, settings)
+    _check_permutations(options)
+    values = [] if options.threshold is None else Param("threshold", ParamType.FLOAT, 0.0).parse_many(options.threshold)
+    thresholds = [float(value) for value in values]
+    if not isinstance(sources, OpenedTranscripts) and _are_matrices(listed(sources)):
+        matrices = read_matrices([str(name) for name in listed(sources)], options)
+        elements = from_matrices(matrices, thresholds, on=options.on, identity=options.subject)
+        return UrnResult(draw_from_urn(elements, options))
+    opened = open_transcripts(sources, options)
+    return UrnResult(draw_from_urn(from_runs(opened.runs(), opened.paths, thresholds), options), opened.notes)
+
+
+def _check_permutations(options: UrnOptions) -> None:
+    from harness.lab.urn.statistics import permutations_needed
+
+    needed = permutations_needed(options.alpha)
+    if options.permutations < needed:
+        raise UsageError(
+            f"--permutations {options.permutations}: too few to reject anything at --alpha {options.alpha:g}; "
+            f"give {needed:,} or more"
+        )
+
+
+def _are_matrices(sources: Sequence[object]) -> bool:
+    from harness.api.matrices import is_matrix
+
+    kinds = {is_matrix(source) for source in sources}
+    if kinds == {True, False}:
+        raise UsageError(f"{sources[0]}, {sources[-1]}: transcripts and matrices together; give one kind")
+    return True in kinds
+
+
+def _check_no_matrix(words: Sequence[str], options: UrnCommandOptions) -> None:
+    """A rank test that is run takes a choice of gallery and probes too."""
+    for name in ("labels", "distance", "identity"):
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for similarity matrices; a transcript records its own")
+    for name in ("gallery", "probe"):
+        if getattr(options, name) and not any(is_test(word, options.libraries) for word in words):
+            raise UsageError(f"--{name} is for similarity matrices, and for rank tests that are run")

@@ -1,0 +1,221 @@
+"""What `hate urn` found: JSON and tables for programs, tables and sentences for people."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.api.result import PictureResult
+from harness.lab.urn.analysis import UrnExperiment, UrnRow
+from harness.lab.urn.picture import plot_urn
+from harness.lab.urn.statistics import DESIGNS, variance_interval
+from harness.options import PictureOptions
+from harness.report.blocks import Block, Cell, ExactNumber, Heading, Number, Paragraphs, Table
+from harness.report.numbers import p_cell, p_is
+from harness.report.plots.canvas import Picture
+
+NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
+
+
+@dataclass(frozen=True, repr=False)
+class UrnResult(PictureResult):
+    """Which way of sampling explains how a rate varies from trial to trial."""
+
+    found: UrnExperiment
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        found, options = self.found, self.found.options
+        return {
+            "rows": [
+                {
+                    "threshold": row.threshold,
+                    "run": row.run,
+                    "rate": row.mixing.rate,
+                    "sample_variance": row.mixing.sample_variance,
+                    **row.mixing.predicted,
+                    "ratios": {design: row.mixing.ratio(design) for design in DESIGNS},
+                    "p_values": row.mixing.p_values,
+                    "compatible": row.compatible,
+                }
+                for row in found.rows
+            ],
+            "group": options.group,
+            "trial": options.trial,
+            "shuffle": options.shuffle,
+            "resample": options.resample,
+            "design": options.proposed,
+            "groups": found.groups,
+            "trials": found.trials,
+            "elements": found.elements,
+            "runs": options.runs,
+            "permutations": options.permutations,
+            "alpha": options.alpha,
+            "seed": options.seed,
+            "next": found.next,
+        }
+
+    def blocks(self) -> Sequence[Block]:
+        """The variances, and what they say."""
+        return urn_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each threshold and run."""
+        return tidy_table(self.found)
+
+    def drawn(self, look: PictureOptions) -> Picture:
+        """The variances."""
+        return plot_urn(self.found, look)
+
+
+def urn_blocks(experiment: UrnExperiment) -> list[Block]:
+    """The table, the verdict, and what to try next."""
+    return [
+        Heading("Variance of the rate from trial to trial"),
+        urn_table(experiment),
+        Paragraphs([*_verdict(experiment), *_facts(experiment)]),
+    ]
+
+
+def urn_table(experiment: UrnExperiment) -> Table:
+    """A row for each threshold or run; ratios with their p-values."""
+    several = experiment.options.runs > 1
+    columns = [*(["run"] if several else []), "threshold", "rate", "sample variance"]
+    columns += [word for design in DESIGNS for word in (f"/ {design}", "p")]
+    return Table([*columns, "compatible"], [_row(row, several=several) for row in experiment.rows])
+
+
+def _row(row: UrnRow, *, several: bool) -> list[Cell]:
+    one = row.mixing
+    cells: list[Cell] = [row.run] if several else []
+    cells += [
+        Number(None) if row.threshold is None else ExactNumber(row.threshold),
+        one.rate,
+        Number(one.sample_variance, ".3g"),
+    ]
+    for design in DESIGNS:
+        ratio = one.ratio(design)
+        cells += [Number(ratio, ".2f"), p_cell(one.p_values[design])]
+    return [*cells, ", ".join(row.compatible) or "none"]
+
+
+def tidy_table(experiment: UrnExperiment) -> Table:
+    """All numbers, for programs."""
+    columns = ["run", "threshold", "rate", "sample_variance", *DESIGNS, *(f"p_{design}" for design in DESIGNS)]
+    rows: list[list[Cell]] = []
+    for row in experiment.rows:
+        one = row.mixing
+        numbers = [one.rate, one.sample_variance, *(one.predicted[d] for d in DESIGNS)]
+        numbers += [one.p_values[d] for d in DESIGNS]
+        rows.append([row.run, row.threshold, *numbers, " ".join(row.compatible)])
+    return Table([*columns, "compatible"], rows)
+
+
+def _verdict(experiment: UrnExperiment) -> list[str]:
+    """What the test of the proposed design says, and no more."""
+    design = experiment.options.proposed
+    name = f"{NAMES[design].capitalize()} sampling"
+    name += "" if design == "srs" else f" with groups by {experiment.options.group}"
+    if {row.mixing.rate for row in experiment.rows} <= {0.0, 1.0}:
+        return [f"{name} cannot be tested: every element succeeds, or every one fails, so nothing varies."]
+    tested = [row for row in experiment.rows if not math.isnan(row.mixing.p_values[design])]
+    if not tested:
+        return [f"{name} cannot be tested: a trial has a single group, which does not show how groups differ."]
+    rejected = [row for row in tested if row.rejects(design)]
+    if not rejected:
+        return _not_rejected(experiment, name, [row.mixing.p_values[design] for row in tested])
+    return _rejected(experiment, name, rejected) + _others(experiment) + _next(experiment)
+
+
+def _not_rejected(experiment: UrnExperiment, name: str, p_values: Sequence[float]) -> list[str]:
+    """As in the paper: a partition that is not rejected is supported by the data, but not proved."""
+    p = p_is(min(p_values)) if len(p_values) == 1 else f"smallest {p_is(min(p_values))} of {len(p_values)} rows"
+    limits = variance_interval(1.0, experiment.trials - 1)
+    return [
+        f"{name} is not rejected: from trial to trial the rate varied no more, and no less, than chance allows under "
+        f"this design ({p}).",
+        "This does not prove that the design holds or that nothing else makes the rate vary: "
+        f"{experiment.trials:,} trials leave the real variance anywhere from {limits.low:.2f} to "
+        f"{limits.high:,.2f} times the sample variance (95 %, chi-square).",
+    ]
+
+
+def _rejected(experiment: UrnExperiment, name: str, rejected: Sequence[UrnRow]) -> list[str]:
+    design, total = experiment.options.proposed, len(experiment.rows)
+    where = "" if total == 1 else f" in {len(rejected)} of {total} rows"
+    directions = {row.mixing.direction[design] for row in rejected}
+    how = {1: "varies more than it predicts", -1: "varies less than it predicts"}
+    text = " or ".join(how[one] for one in sorted(directions, reverse=True) if one in how) or "does not fit"
+    p = min(row.mixing.p_values[design] for row in rejected)
+    return [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_is(p)})."]
+
+
+def _fitting(experiment: UrnExperiment) -> list[str]:
+    return [
+        d for d in DESIGNS if d != experiment.options.proposed and all(d in row.compatible for row in experiment.rows)
+    ]
+
+
+def _others(experiment: UrnExperiment) -> list[str]:
+    names = " and ".join(f"{NAMES[design]} sampling" for design in _fitting(experiment))
+    return [f"Not rejected{' in any row' if len(experiment.rows) > 1 else ''}: {names}."] if names else []
+
+
+def _next(experiment: UrnExperiment) -> list[str]:
+    """What to try next, as found in the first run."""
+    if experiment.next is None:
+        return _nothing_found(experiment)
+    share = f"{experiment.next.share * 100:.0f} %"
+    if experiment.next.action == "shuffle":
+        return [f"Try next: --shuffle {experiment.next.column}, which explains about {share} of the excess variance."]
+    return [f"Try next: --group {experiment.next.column}, which holds about {share} of the variance within groups."]
+
+
+def _nothing_found(experiment: UrnExperiment) -> list[str]:
+    design = experiment.options.proposed
+    rejected = [row.mixing.direction for row in experiment.rows if row.run == 1 and row.rejects(design)]
+    if not rejected:
+        return [f"By chance alone, a design that holds is rejected in {experiment.options.alpha * 100:g} of 100 runs."]
+    # Columns are searched for excess variance, or if stratified sampling predicts too much.
+    searched = any(direction[design] > 0 or direction["st"] < 0 for direction in rejected)
+    if _fitting(experiment) or not searched:
+        return []
+    return ["No column explains a tenth of the difference; something that was not recorded may."]
+
+
+def _facts(experiment: UrnExperiment) -> list[str]:
+    options, rows = experiment.options, len(experiment.rows)
+    mixed = f", {', '.join(options.shuffle)} shuffled within groups" if options.shuffle else ""
+    nested = " (st: by chi-square, since no group is in two trials)" if experiment.cells == experiment.groups else ""
+    lines = [
+        f"{experiment.trials:,} trials of about {experiment.per_trial:,} elements, {experiment.groups:,} groups, "
+        f"{_presence(experiment)}{mixed}; success: {experiment.rule}. Seed {options.seed}; p is two-sided, from "
+        f"{options.permutations:,} permutations{nested}; a design is rejected if p is at most {options.alpha:g}.",
+        "st: the groups are strata; srs: they do not matter; cl: they are clusters. A ratio (/ st) is the sample "
+        "variance over what the design predicts from within the trials; it differs from 1 by chance, and more so with "
+        "fewer trials. p is how often chance alone gives a sample variance this far off if the design holds"
+        f"{', each row by itself' if rows > 1 else ''}; p itself would differ in another experiment. The test is "
+        "meant for your final partition, not for each one that you try on the way.",
+    ]
+    if options.runs > 1:
+        lines.append("Each run has a random half of the repetitions: runs share data, and do not confirm one another.")
+    return lines + _left_out(experiment)
+
+
+def _presence(experiment: UrnExperiment) -> str:
+    if experiment.cells == experiment.groups:
+        return "different ones in every trial"
+    everywhere = experiment.cells == experiment.groups * experiment.trials
+    return "the same in every trial" if everywhere else "not all of them in every trial"
+
+
+def _left_out(experiment: UrnExperiment) -> list[str]:
+    lines = []
+    if experiment.alone:
+        what = "element that was alone in its" if experiment.alone == 1 else "elements that were alone in their"
+        lines.append(f"Left out: {experiment.alone:,} {what} group and trial.")
+    if experiment.left_out:
+        what = "probe" if experiment.left_out == 1 else "probes"
+        lines.append(f"Left out: {experiment.left_out:,} {what} without a match in the gallery.")
+    return lines

@@ -1,0 +1,96 @@
+"""The biometric zoo as a result: JSON and a table for programs, tables and sentences for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.run_names import identity_json
+from harness.api.result import Result
+from harness.lab.zoo.analysis import Zoo
+from harness.model import finite
+from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
+from harness.report.numbers import p_cell, p_is
+from harness.transcript.format import TestInfo
+
+# Subjects that a report shows; JSON and CSV have all.
+MOST_SUBJECTS = 20
+_WHAT = {
+    "goats": "genuine scores differ between people",
+    "lambs": "some are imitated more easily than others",
+    "wolves": "some imitate others more easily",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class ZooResult(Result):
+    """Goats, lambs, wolves, worms, doves, chameleons and phantoms of every transcript."""
+
+    test: TestInfo
+    columns: tuple[str, str]
+    found: Sequence[Zoo]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the command."""
+        return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.found}
+
+    def blocks(self) -> Sequence[Block]:
+        """Tests, counts, and the people with the lowest genuine scores."""
+        return zoo_blocks(self.test, self.found)
+
+    def table(self) -> Table:
+        """A row for each person."""
+        return subject_table(self.found)
+
+
+def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:
+    """Whether people differ, how many are in two extreme quarters, and who they are."""
+    blocks: list[Block] = []
+    for zoo in zoos:
+        blocks += [
+            Heading(f"{test.name} {test.version}: {zoo.name}, {zoo.people:,} people"),
+            _animal_table(zoo),
+            Paragraphs(_lines(zoo)),
+            subject_table([zoo], MOST_SUBJECTS),
+        ]
+    return blocks
+
+
+def _animal_table(zoo: Zoo) -> Table:
+    rows: list[list[Cell]] = [
+        [name, one.count, Number(one.expected, ".1f"), *map(p_cell, (one.p_value, one.p_adjusted, one.p_binomial))]
+        for name, one in zoo.animals.items()
+    ]
+    return Table(["kind", "people", "expected", "p", "p Holm", "p binomial"], rows)
+
+
+def _lines(zoo: Zoo) -> list[str]:
+    lines = []
+    for name, test in zoo.tests.items():
+        if test is not None:
+            shown = _WHAT[name] if test.p_value <= 0.05 else f"it was not shown that {_WHAT[name]}"
+            lines.append(f"{name}: {shown} (Kruskal and Wallis's test: {p_is(test.p_value)}).")
+    more = [name for name, one in zoo.animals.items() if one.p_adjusted is not None and one.p_adjusted <= 0.05]
+    if more:
+        lines.append(f"More {' and '.join(more)} than chance gives.")
+    else:
+        lines.append("No more of any kind than chance gives.")
+    if zoo.incomplete:
+        lines.append(f"Left out: {zoo.incomplete:,} people without both genuine and impostor scores.")
+    if zoo.left_out:
+        lines.append(f"Left out: {zoo.left_out:,} cases without a score.")
+    return lines
+
+
+_SUBJECT = ("transcript", "subject", "genuine", "impostor", "genuine mean", "impostor mean", "as claimed", "as other")
+
+
+def subject_table(zoos: Sequence[Zoo], most: int | None = None) -> Table:
+    """A row for each person, those with the lowest genuine scores first in a report."""
+    rows: list[list[Cell]] = []
+    for zoo in zoos:
+        subjects = zoo.subjects if most is None else sorted(zoo.subjects, key=lambda one: one.genuine_mean)[:most]
+        for one in subjects:
+            means = map(finite, (one.genuine_mean, one.impostor_mean, one.claimed_mean, one.other_mean))
+            rows.append([zoo.name, one.name, one.genuine, one.impostor, *means, " ".join(one.kinds)])
+    return Table([*_SUBJECT, "kinds"], rows)
