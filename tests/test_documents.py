@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.rooms import needs_all_rooms
+
+pytestmark = needs_all_rooms
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 CONTRIBUTING = ROOT / "docs/reference/contributing.md"

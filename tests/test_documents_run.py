@@ -10,6 +10,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from harness.cli.commands import commands_here
+from tests.rooms import needs_all_rooms
 from tests.workshop import Workshop, wait_until
 from tools.documents.checking import check_page, update_page
 from tools.documents.matching import fold, line_matches, matches, refreshed
@@ -17,6 +18,8 @@ from tools.documents.mentions import wrong_mentions
 from tools.documents.pages import PAGES, ROOT, blocks, page_steps, programs_needed
 from tools.documents.standby import standby_folder
 from tools.documents.wrapping import joined
+
+pytestmark = needs_all_rooms
 
 RUN = {"console", "pycon", "python", "toml", "json"}
 DIRECTIVES = "{"
