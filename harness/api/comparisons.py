@@ -14,6 +14,7 @@ from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
+from harness.model import join_names
 from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, SeedOptions
 from harness.options.comparing import CompareOptions, ContrastOptions
 from harness.options.entries import all_added
@@ -27,6 +28,7 @@ from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.values import plot_agreement
 from harness.report.verdicts import pair_verdict
 from harness.stats.estimate import Estimate
+from harness.stats.replication.method import Method
 from harness.tasks import Task, find_task
 from harness.transcript.read import open_transcript
 
@@ -172,7 +174,10 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
 def _unused_remark(found: Comparison, options: CompareOptions) -> str:
     """Options of replication that had no effect."""
     changed = [name for name in ("method", "fay", "df") if name in options.changed()]
-    if not changed or any(pair.estimate is not None for pair in found.pairs):
+    methods = {pair.estimate.method for pair in found.pairs if pair.estimate is not None}
+    if "fay" in changed and methods and Method.BRR not in methods:
+        return f"--fay was not used: it is a factor of BRR, and the method here is {join_names(sorted(methods))}"
+    if not changed or methods:
         return ""
     return (
         f"--{changed[0]} was not used: no stratum or PSU is known, so cases are taken as independent; "

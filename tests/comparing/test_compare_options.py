@@ -50,6 +50,22 @@ def test_without_a_design_a_statistic_still_has_an_interval(shop: Workshop) -> N
     assert (replication["stratum"], replication["psu"], replication["target"]) == (None, None, "new cases")
 
 
+@pytest.mark.parametrize(
+    ("words", "remark"),
+    [
+        ("--fay 0.3", ""),
+        ("--fay 0.3 --stratum none", "--fay was not used: it is a factor of BRR, and the method here is jackknife\n"),
+        ("--stratum none", ""),
+        ("--fay 0.3 --stratum none --psu none", "--fay was not used: no stratum or PSU is known"),
+    ],
+)
+def test_options_of_replication_that_had_no_effect_are_named(words: str, remark: str, shop: Workshop) -> None:
+    done = shop.call("compare", *runs(shop), *words.split())
+    assert done.status == 0
+    assert remark in done.err
+    assert ("was not used" in done.err) == bool(remark)
+
+
 def test_an_operating_point_is_shown_with_its_thresholds(shop: Workshop) -> None:
     found = shop.call("compare", *runs(shop), "--at", "fpr=0.1", "--statistic", "tpr", "--format", "json").json
     assert found["at"] == "fpr=0.1"

@@ -174,7 +174,7 @@ SILENT_BESIDE: Mapping[str, Rules] = {
         ("--method jackknife", "--stratum none"): "the default without strata",
         ("--df", "--stratum none"): "without strata there is one variance, and both are the same",
         ("--fay", "--psu none"): "nothing is replicated",
-        ("--fay", "--stratum none"): "without strata the jackknife is taken, which has no factor; not refused yet",
+        ("--fay", "--stratum none"): "without strata the jackknife is taken, which has no factor; a remark says so",
         ("--multiplicity", "--baseline"): "fewer pairs",
     },
     "roc": {
