@@ -23,10 +23,14 @@ T = TypeVar("T")
 ROOMS = ("lab", "cluster", "vary")
 
 
-def load_object(where: str) -> Any:
-    """What "module:object" names."""
+def load_object(where: str, about: str) -> Any:
+    """What "module:object" names; a UsageError that begins with what it is about."""
     module, _, name = where.partition(":")
-    return attrgetter(name)(import_module(module))
+    try:
+        return attrgetter(name)(import_module(module))
+    except (Exception, SystemExit) as error:  # foreign code may raise anything
+        text = " ".join(str(error).split())
+        raise UsageError(f"{about} cannot be loaded: {type(error).__name__}: {text}") from None
 
 
 class Plugin(NamedTuple):
@@ -43,11 +47,7 @@ class Plugin(NamedTuple):
 
     def load(self) -> object:
         """Import the object that the entry point names."""
-        try:
-            return load_object(self.value)
-        except (Exception, SystemExit) as error:  # foreign code may raise anything
-            text = " ".join(str(error).split())
-            raise UsageError(f"{self}: cannot be loaded: {type(error).__name__}: {text}") from None
+        return load_object(self.value, f"{self}:")
 
 
 @cache

@@ -45,5 +45,4 @@ def asked_for(options: OptionSet) -> list[OptionsEntry]:
 
 
 def _extension(entry: OptionsEntry) -> Extension[Any, Any]:
-    extension: Extension[Any, Any] = entry.load()
-    return extension
+    return entry.load(Extension)()  # type: ignore[type-abstract]

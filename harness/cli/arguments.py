@@ -32,12 +32,6 @@ class TestRunOptions(
     )  # fmt: skip
 
 
-# Options that mean nothing for a transcript or a matrix.
-RUN_OPTIONS = {"output": "-o"} | {
-    one.name: one.flag for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for one in declared_options(kind)
-}
-
-
 def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:
     """The transcripts that the user named; says where they came from before they are read."""
     found = open_transcripts(words, options, told_apart=told_apart)
@@ -79,10 +73,10 @@ def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: Tes
 
 def refuse_run_options(options: TestRunOptions, why: str) -> None:
     """Raise an error if an option says how a test is run, and none is."""
-    given = options.changed()
-    for name, flag in RUN_OPTIONS.items():
-        if name in given:
-            raise UsageError(f"{flag} is for a test that is run; {why}")
+    declared = [one for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for one in declared_options(kind)]
+    flags = {"output": "-o"} | {one.name: one.flag for one in declared}
+    for name in flags.keys() & options.changed().keys():
+        raise UsageError(f"{flags[name]} is for a test that is run; {why}")
 
 
 def _run_test(test: str, options: TestRunOptions) -> str:

@@ -117,12 +117,9 @@ class LazyGroup(click.Group):
 
 
 def _load(entry: CommandEntry) -> click.Command:
-    try:
-        command = load_object(entry.where)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"hate {entry.name}: {entry.where} cannot be loaded: {error}") from None
+    command = load_object(entry.where, f"{entry.name}: {entry.where}")
     if not isinstance(command, click.Command):
-        raise UsageError(f"hate {entry.name}: {entry.where} is not a click command")
+        raise UsageError(f"{entry.name}: {entry.where} is not a click command")
     return command
 
 

@@ -74,13 +74,10 @@ def _here() -> Engine:
 @functools.cache
 def _load(entry: EngineEntry) -> Engine:
     try:
-        kind = entry.load()
-    except (ImportError, AttributeError, ValueError) as error:
+        return entry.load(Engine)()  # type: ignore[type-abstract]
+    except UsageError:
         _check_library(entry)
-        raise UsageError(f"--{entry.name}: {entry.where} cannot be loaded: {error}") from None
-    if not (isinstance(kind, type) and issubclass(kind, Engine)):
-        raise UsageError(f"--{entry.name}: {entry.where} is not a subclass of harness.engine.engines.Engine")
-    return kind()
+        raise
 
 
 def _check_library(entry: EngineEntry) -> None:

@@ -6,11 +6,14 @@ names the code, as "module:object", which is imported when it is used.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
+from harness.errors import UsageError
 from harness.options.declaration import OptionSet, declared_options, forget_completed
 from harness.options.shared import ExecutionOptions
 from harness.plugins import PluginGroup, load_object
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +25,12 @@ class AddedOptions:
     options: type[OptionSet]
     extends: type[OptionSet]
 
-    def load(self) -> Any:
-        """What `where` names."""
-        return load_object(self.where)
+    def load(self, kind: type[T]) -> type[T]:
+        """What `where` names, which must be a subclass."""
+        found = load_object(self.where, f"{self.name}: {self.where}")
+        if not (isinstance(found, type) and issubclass(found, kind)):
+            raise UsageError(f"{self.name}: {self.where} is not a subclass of {kind.__module__}.{kind.__name__}")
+        return found
 
     def asked(self, options: OptionSet) -> bool:
         """Whether one of its options was given, other than those that only go with another one."""
@@ -36,7 +42,7 @@ class AddedOptions:
 class OptionsEntry(AddedOptions):
     """More options of a command, of group hate.options, and what they add to its result.
 
-    `where` names an `Extension` of harness.api.extension. The name is the key of what it adds to the JSON.
+    `where` names a subclass of harness.api.extension.Extension. The name is the key of what it adds to the JSON.
     """
 
 

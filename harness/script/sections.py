@@ -40,15 +40,9 @@ def _model_with(names: tuple[str, ...]) -> type[ScriptFile]:
 @cache
 def _class(name: str) -> type[Expansion]:
     entry = SECTIONS.find(name)
-    try:
-        found = None if entry is None else entry.load()
-    except Exception as error:  # foreign code may raise anything
-        text = " ".join(str(error).split())
-        raise UsageError(f"section [{name}] cannot be loaded: {type(error).__name__}: {text}") from None
-    if not (isinstance(found, type) and issubclass(found, Expansion)):
-        where = f"{Expansion.__module__}.{Expansion.__name__}"
-        raise UsageError(f"section [{name}] cannot be loaded: its entry names no subclass of {where}")
-    return found
+    if entry is None:
+        raise UsageError(f"section [{name}] is not here; install the package that it comes from")
+    return entry.load(Expansion)  # type: ignore[type-abstract]
 
 
 def take_sections(file: ScriptFile) -> tuple[ScriptFile, list[Expansion]]:

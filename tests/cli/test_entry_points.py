@@ -27,7 +27,7 @@ from harness.options.entries import OptionsEntry
 class AgreedOptions(OptionSet):
     agreed: bool = option("--agreed", default=False, help="Count the cases on which all agree.")
     least: int = option("--least", default=0, within=Range(0), needs=("agreed",), help="Refuse fewer.")
-AGREED = OptionsEntry(name="agreed", extends=CompareOptions, options=AgreedOptions, where="agreed_code:AGREED")
+AGREED = OptionsEntry(name="agreed", extends=CompareOptions, options=AgreedOptions, where="agreed_code:Agreed")
 """
 OPTIONS_CODE = """
 from dataclasses import replace
@@ -46,7 +46,6 @@ class Agreed(Extension):
         if count < options.least:
             raise UsageError(f"--least {options.least}: only {count} cases agree")
         return Addition({"cases": count}, [Heading("Agreed"), Table(["cases"], [[count]])], ["counted by agreed"])
-AGREED = Agreed()
 """
 
 
@@ -88,8 +87,8 @@ def test_a_command_of_another_package(shop: Workshop, packages: Packages) -> Non
         (COMMAND.replace('"hello",', '"hallo",'), COMMAND_CODE, "its name is 'hallo', but the entry's is 'hello'"),
         ("HELLO = 3", COMMAND_CODE, "is a int, not a harness.plugins.CommandEntry"),
         ("1 / 0", COMMAND_CODE, "cannot be loaded: ZeroDivisionError"),
-        (COMMAND, "hello = 3", "hate hello: hello_code:hello is not a click command"),
-        (COMMAND, "import nowhere_at_all", "hate hello: hello_code:hello cannot be loaded: No module named"),
+        (COMMAND, "hello = 3", "hello: hello_code:hello is not a click command"),
+        (COMMAND, "import nowhere_at_all", "hello: hello_code:hello cannot be loaded: ModuleNotFoundError"),
     ],
 )
 def test_a_broken_command_is_an_error_of_one_line(
@@ -156,7 +155,7 @@ def test_the_same_options_in_python(shop: Workshop, packages: Packages) -> None:
             OPTIONS.replace("options=AgreedOptions", "options=3"),
             "options is not a subclass of harness.options.OptionSet",
         ),
-        (OPTIONS.replace("agreed_code:AGREED", "agreed_code"), "where is not a module and an object"),
+        (OPTIONS.replace("agreed_code:Agreed", "agreed_code"), "where is not a module and an object"),
         ("1 / 0", "cannot be loaded: ZeroDivisionError"),
     ],
 )

@@ -148,8 +148,12 @@ def test_answers_from_a_file_need_no_engine(shop: Workshop, packages: Packages) 
 @pytest.mark.parametrize(
     ("entry", "engine", "message"),
     [
-        (ENTRY, "import nowhere_at_all", "--relay: relay_engine:RelayEngine cannot be loaded: No module named"),
-        (ENTRY, "", "--relay: relay_engine:RelayEngine cannot be loaded: module 'relay_engine' has no attribute"),
+        (
+            ENTRY,
+            "import nowhere_at_all",
+            "relay: relay_engine:RelayEngine cannot be loaded: ModuleNotFoundError: No module named",
+        ),
+        (ENTRY, "", "relay: relay_engine:RelayEngine cannot be loaded: AttributeError: module 'relay_engine' has"),
         (ENTRY, "class RelayEngine: ...", "is not a subclass of harness.engine.engines.Engine"),
         (
             ENTRY.replace('RelayEngine")', 'RelayEngine", library="nowhere_at_all", extra="Relay: pip install relay")'),

@@ -107,8 +107,9 @@ def _other_classes(record: Record) -> Record:
 # order of their names. So names are turned around where there are two units in a stratum, and nothing is drawn.
 _TWO_UNITS = ("--stratum", "half", "--psu", "quarter")
 _WEIGHTS = ("--weights", "weight")
-# What is said of gaps between groups is simulated, and moves within the error of that with the last digit of a sum.
-_SIMULATED = ("gaps", "interactions", "gap_differences")
+# What is said of gaps between groups is simulated, and moves within the error of that with the last digit of a sum; a
+# bootstrap draws units in the order of their names.
+_SIMULATED = ("gaps", "interactions", "gap_differences", "bootstrap", "bootstrap_no_strata")
 
 LAWS = {
     "units have other names": Law(renamed("unit", rename=forwards)),

@@ -151,8 +151,8 @@ def test_its_mistakes_come_with_all_others(shop: Workshop) -> None:
     ("entry", "code", "message"),
     [
         (ENTRY.replace('name="shout"', 'name="cry"'), CODE, "its name is 'cry', but the entry's is 'shout'"),
-        (ENTRY, "1 / 0", "section [shout] cannot be loaded: ZeroDivisionError"),
-        (ENTRY, "Shout = 3", "its entry names no subclass of harness.script.expansion.Expansion"),
+        (ENTRY, "1 / 0", "shout: shout_code:Shout cannot be loaded: ZeroDivisionError"),
+        (ENTRY, "Shout = 3", "is not a subclass of harness.script.expansion.Expansion"),
     ],
 )
 def test_a_broken_section_stands_in_the_way_of_its_own_tests_alone(

@@ -21,5 +21,5 @@ BINORMAL = OptionsEntry(
     name="binormal",
     extends=CurveOptions,
     options=BinormalOptions,
-    where="harness.lab.binormal.fits:BINORMAL",
+    where="harness.lab.binormal.fits:BinormalExtension",
 )

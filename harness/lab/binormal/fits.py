@@ -33,9 +33,6 @@ class BinormalExtension(Extension[CurveOptions, CurveResult]):
         return Addition(fits, _blocks(fits))
 
 
-BINORMAL = BinormalExtension()
-
-
 def _fitted(curve: Curve) -> FittedCurve:
     if curve.cases is None:
         return FittedCurve(curve.name, reason=_without_scores(curve))

@@ -48,11 +48,11 @@ CROSS_CHECK = OptionsEntry(
     name="cross_check",
     extends=CompareOptions,
     options=CrossCheckOptions,
-    where="harness.lab.opinions.cross_check:CROSS_CHECK",
+    where="harness.lab.opinions.cross_check:CrossCheckExtension",
 )
 FOLDS = OptionsEntry(
     name="folds",
     extends=CompareOptions,
     options=FoldsOptions,
-    where="harness.lab.opinions.folds:FOLDS",
+    where="harness.lab.opinions.folds:FoldsExtension",
 )

@@ -58,9 +58,6 @@ class CrossCheckExtension(SuccessExtension):
         return Addition(opinions, _blocks(result.found, opinions), self.remarks(result, options))
 
 
-CROSS_CHECK = CrossCheckExtension()
-
-
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:
     effect = pair.effect if pair.effect else 1.0
     posterior = discordant_posterior(

@@ -77,9 +77,6 @@ class FoldsExtension(SuccessExtension):
         return Addition([one.record() for one in opinions], _blocks(opinions), self.remarks(result, options))
 
 
-FOLDS = FoldsExtension()
-
-
 def _opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpinion]:
     codes = _folds(comparison, column)
     shares = _test_shares(comparison, codes)
