@@ -100,8 +100,7 @@ def _places(path: Path, test: TestInfo) -> Iterator[Path]:
         yield from filter(is_it, scripts_in(path.parent))
     with contextlib.suppress(HateError):  # a library that is not there has no test
         yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
-    if (place := _found(_TESTS, f"{test.digest} ")) is not None and is_it(Path(place)):
-        yield Path(place)
+    yield from (Path(place) for place in _all_found(_TESTS, f"{test.digest} ") if is_it(Path(place)))
     for entry in cache_entries((RELEASES, SCRIPTS)):
         release = entry.release()
         if release is not None and (release.name, release.version) == (test.name, test.version):
@@ -141,17 +140,24 @@ _VERDICTS, _TESTS = "verdicts", "tests"
 
 def _found(name: str, begin: str) -> str | None:
     """The rest of the last line that begins so; None if there is none."""
+    return next(_all_found(name, begin), None)
+
+
+def _all_found(name: str, begin: str) -> Iterator[str]:
+    """The rests of all lines that begin so, the last one first."""
     start = f"\n{begin}".encode()
     try:
         with (cache_folder() / JUDGED / name).open("rb") as file:
             _check_ours(file.fileno())
             lines = b"\n" + file.read()
     except (OSError, ValueError):
-        return None
-    place = lines.rfind(start)
-    end = lines.find(b"\n", place + 1)
-    # The last line may be torn.
-    return lines[place + len(start) : end].decode(errors="replace") if place >= 0 and end > 0 else None
+        return
+    place = len(lines)
+    while (place := lines.rfind(start, 0, place)) >= 0:
+        end = lines.find(b"\n", place + 1)
+        # The last line may be torn.
+        if end > 0:
+            yield lines[place + len(start) : end].decode(errors="replace")
 
 
 def _check_ours(descriptor: int) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,23 @@ def test_whatever_this_program_made_of_a_test_is_sound(words: str, shop: Worksho
         found = shop.call("rate", path, "--format", "json")
         assert found.status == 0, found.err
         assert found.json["transcripts"][0]["judged"] is True
+
+
+def test_a_test_is_found_where_it_was_run_before(shop: Workshop, tmp_path: Path) -> None:
+    """Its latest place may be gone, with the folder that it was copied to."""
+    folder = shop.script(rows=CASES).parent
+    for copy in ("a", "b"):
+        shutil.copytree(folder, tmp_path / "away" / copy)
+    shutil.rmtree(folder)
+    shop.interface(f"def answer(case, params):\n    return {RIGHT}\n")
+    for copy in ("a", "b"):
+        assert shop.call("run", tmp_path / "away" / copy / "toy.hate.toml", "-o", f"{copy}.jsonl").status == 0
+    shutil.rmtree(tmp_path / "away/b")
+    # Another content, so that nothing is known of it yet.
+    lines = (shop.folder / "a.jsonl").read_text().splitlines(keepends=True)
+    header = json.loads(lines[0]) | {"started": "2026-01-01T00:00:00Z"}
+    body = json.dumps(header) + "\n" + "".join(lines[1:-1])
+    last = json.loads(lines[-1]) | {"sha256": hashlib.sha256(body.encode()).hexdigest()}
+    shop.write("elsewhere/c.jsonl", body + json.dumps(last) + "\n")
+    done = shop.call("rate", "elsewhere/c.jsonl")
+    assert (done.status, MARK in done.out + done.err) == (0, False), done.out + done.err
