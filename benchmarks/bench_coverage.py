@@ -12,12 +12,9 @@ bootstrap a twentieth. It takes a minute or two.
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
-from harness.errors import UsageError
 from harness.measures import known_measures
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.bands import replicated_bands, wilson_bands
@@ -248,22 +245,17 @@ def estimated_area(area: float, scores: Scores, sample: Sample | None) -> Callab
     return run
 
 
-def _run_of(cases: ScoredCases) -> Any:
-    """A run, as far as a measure of the scores of cases looks at it."""
-    return SimpleNamespace(names=[""], curve_cases=lambda: [cases], elements=lambda: None)
-
-
 def fitted_area(area: float, scores: Scores) -> Callable[[np.random.Generator, int], Trials]:
     """The area under the binormal curve; samples without a curve, as their classes do not overlap, are drawn again."""
-    measure = known_measures()["auc_binormal"]
+    from harness.lab.binormal.statistics import binormal_area
+
     sample = scores.sample() if scores.units else make_sample(scores.positives + scores.negatives)
 
     def one(rng: np.random.Generator) -> Estimate:
         while True:
             try:
-                statistic = measure.statistic(_run_of(scores.draw(rng)), [(0, None)])
-                return make_estimates(sample, statistic).one(0)
-            except (ValueError, UsageError):
+                return make_estimates(sample, binormal_area([(scores.draw(rng), None)])).one(0)
+            except ValueError:
                 continue
 
     def run(rng: np.random.Generator, trials: int) -> Trials:

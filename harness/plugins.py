@@ -57,8 +57,11 @@ def in_rooms(group: str) -> tuple[Plugin, ...]:
 
     rooms = []
     for room in ROOMS:
-        with suppress(ModuleNotFoundError):
+        try:
             rooms.append(import_module(f"harness.{room}"))
+        except ModuleNotFoundError as error:
+            if error.name != f"harness.{room}":
+                raise
     # Of a folder that was removed, caches of Python may be left: a package with nothing in it.
     tables = [getattr(room, "ENTRY_POINTS", {}) for room in rooms]
     entries = [entry for table in tables for entry in table.get(group, {}).items()]
@@ -113,7 +116,7 @@ class PluginGroup(Generic[T]):
         is_built_in: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.group = group
-        self._kind = kind
+        self.kind = kind
         self._mistakes = mistakes
         self._is_built_in = is_built_in
         self._loaded: dict[str, tuple[Plugin, T]] = {}
@@ -151,8 +154,8 @@ class PluginGroup(Generic[T]):
         if plugin.name in self._loaded and self._loaded[plugin.name][0] == plugin:
             return self._loaded[plugin.name][1]
         loaded = plugin.load()
-        if not isinstance(loaded, self._kind):
-            raise UsageError(f"{plugin}: {plugin.value} is {_describe(loaded)}, not a {_path(self._kind)}")
+        if not isinstance(loaded, self.kind):
+            raise UsageError(f"{plugin}: {plugin.value} is {_describe(loaded)}, not a {_path(self.kind)}")
         if mistakes := [*self._name_mistakes(plugin, loaded), *self._mistakes(loaded)]:
             raise UsageError(f"{plugin}: {'; '.join(mistakes)}")
         self._loaded[plugin.name] = (plugin, loaded)

@@ -1,5 +1,6 @@
 """Packages of others, as an installer would leave them."""
 
+import os
 from pathlib import Path
 
 
@@ -8,6 +9,10 @@ class Packages:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def on_path(self, env: dict[str, str]) -> None:
+        """Have processes find them, before what is on their path already."""
+        env["PYTHONPATH"] = os.pathsep.join([str(self.folder), *filter(None, [env.get("PYTHONPATH")])])
 
     def add(self, package: str, group: str, entry: str, source: str) -> None:
         module = entry.partition("=")[2].partition(":")[0].strip()

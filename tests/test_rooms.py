@@ -29,9 +29,15 @@ TESTS = (
     "tests/comparing",
     "tests/curves",
     "tests/engine",
+    "tests/goldens",
     "tests/identification",
     "tests/products",
+    "tests/report",
     "tests/script",
+    "tests/security/test_outputs.py",
+    "tests/site/test_names.py",
+    "tests/tasks",
+    "tests/tuning",
 )
 
 

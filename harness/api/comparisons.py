@@ -17,7 +17,6 @@ from harness.measures import MEASURES, Reads
 from harness.model import join_names
 from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, SeedOptions
 from harness.options.comparing import CompareOptions, ContrastOptions
-from harness.options.entries import all_added
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_json, comparison_summary
 from harness.report.formats import Format, json_parts
@@ -131,16 +130,17 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     return extended(CompareResult(found, [*opened.notes, *filter(None, further)]), given)
 
 
-# What can be asked of four counts; extensions know that for themselves.
+# What can be asked of four counts, beside extensions that read no columns.
 _OF_A_TABLE = (ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "items")
 
 
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
     given = CompareOptions.given(options, settings)
-    options, added = prepared(given), [entry.options for entry in all_added()]
+    of_counts = [entry.options for entry in asked_for(given) if not entry.reads_columns]
     why = "--table is four counts, without cases or columns"
-    CompareOptions.taken_from(given).refuse_others(why, *_OF_A_TABLE, *added)
+    CompareOptions.taken_from(given).refuse_others(why, *_OF_A_TABLE, *of_counts)
+    options = prepared(given)
     return extended(CompareResult(compare_runs(runs_of_table(words), options)), given)
 
 
@@ -156,7 +156,8 @@ _NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at")
 
 def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     """Whether it is enough to read those."""
-    if asked_for(options) or any(getattr(options, name) for name in _NEED_COLUMNS):
+    of_columns = any(entry.reads_columns for entry in asked_for(options))
+    if of_columns or any(getattr(options, name) for name in _NEED_COLUMNS):
         return False
     with open_transcript(opened.paths[0]) as reader:
         header, task = reader.header, find_task(reader.header.test.task)

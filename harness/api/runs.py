@@ -96,8 +96,8 @@ def run(
 
     The options are those of the command: `params` (values by name), `output` (by default transcripts/TEST/NAME.jsonl,
     or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs` (a number, or "auto"), `timeout`,
-    `memory`, `no_network`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, `offline`, `isolate`; and what rooms
-    add, such as `cluster` (a Dask scheduler, "tcp://host:8786", or "local:4") and `no_vary`.
+    `memory`, `no_network`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, `offline`, `isolate`, and,
+    where these parts are installed, `cluster` (a Dask scheduler, "tcp://host:8786", or "local:4") and `no_vary`.
 
     A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
     waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.

@@ -205,7 +205,7 @@ def sweep(
 
     The test, the interface and `name` are as for `run`. The other options are those of the command: `sample`, `latin`,
     `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters), `fresh`, `jobs`,
-    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, and what chooses another engine.
+    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, and `cluster`, where it is installed.
     """
     options = SweepOptions.given(options, with_assignments(settings))
     with network(options):

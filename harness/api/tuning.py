@@ -92,7 +92,7 @@ def tune(
 
     `params` are as for `sweep`; the test, the interface and `name` are as for `run`. The other options are those of the
     command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
-    `jobs`, `timeout`, `limit`, `libraries`, and what chooses another engine.
+    `jobs`, `timeout`, `limit`, `libraries`, and `cluster`, where it is installed.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 

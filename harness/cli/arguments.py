@@ -75,8 +75,10 @@ def refuse_run_options(options: TestRunOptions, why: str) -> None:
     """Raise an error if an option says how a test is run, and none is."""
     declared = [one for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for one in declared_options(kind)]
     flags = {"output": "-o"} | {one.name: one.flag for one in declared}
-    for name in flags.keys() & options.changed().keys():
-        raise UsageError(f"{flags[name]} is for a test that is run; {why}")
+    given = options.changed()
+    for name, flag in flags.items():
+        if name in given:
+            raise UsageError(f"{flag} is for a test that is run; {why}")
 
 
 def _run_test(test: str, options: TestRunOptions) -> str:

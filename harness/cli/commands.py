@@ -56,22 +56,22 @@ def _mistakes(entry: CommandEntry) -> Iterator[str]:
         yield "where is not a module and a click command, such as my_package.commands:mine"
 
 
-MORE = PluginGroup("hate.commands", CommandEntry, _mistakes, COMMANDS.__contains__)
+PLUGINS = PluginGroup("hate.commands", CommandEntry, _mistakes, COMMANDS.__contains__)
 
 
 def commands_here() -> list[str]:
     """The names of the commands of this package, with those of its rooms."""
-    return [*COMMANDS, *MORE.here()]
+    return [*COMMANDS, *PLUGINS.here()]
 
 
 class KnownCommands(Collection[str]):
     """The names of all commands. Other packages are looked for only if a name is not known here."""
 
     def __contains__(self, name: object) -> bool:
-        return name in COMMANDS or name in MORE.here() or name in MORE.names()
+        return name in commands_here() or name in PLUGINS.names()
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*COMMANDS, *MORE.names()])
+        return iter([*COMMANDS, *PLUGINS.names()])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
             own = f"{cmd_name}_command"
             command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
             return command
-        entry = MORE.find(cmd_name)
+        entry = PLUGINS.find(cmd_name)
         return None if entry is None else _load(entry)
 
     def resolve_command(
@@ -109,17 +109,18 @@ class LazyGroup(click.Group):
         """The list for `hate --help`."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-        others = [MORE.find(plugin.name) for plugin, problem in MORE.all() if problem is None]
-        entries = [*MORE.here().values(), *filter(None, others)]
-        if entries:
-            with formatter.section("Experiments, and commands of other packages"):
-                formatter.write_dl([(entry.name, entry.summary) for entry in entries])
+        others = [PLUGINS.find(plugin.name) for plugin, problem in PLUGINS.all() if problem is None]
+        for title, entries in (("Experiments", PLUGINS.here().values()), ("Of other packages", filter(None, others))):
+            if rows := [(entry.name, entry.summary) for entry in entries]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def _load(entry: CommandEntry) -> click.Command:
-    command = load_object(entry.where, f"{entry.name}: {entry.where}")
+    about = f"{PLUGINS.plugin(entry.name) or entry.name}: {entry.where}"
+    command = load_object(entry.where, about)
     if not isinstance(command, click.Command):
-        raise UsageError(f"{entry.name}: {entry.where} is not a click command")
+        raise UsageError(f"{about} is not a click command")
     return command
 
 

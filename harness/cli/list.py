@@ -322,12 +322,18 @@ def _params_text(params: dict[str, Any]) -> str:
 def _plugins() -> tuple[Table, dict[str, Any]]:
     """Every plug-in that is installed, loaded and checked."""
     from harness import measures, tasks
-    from harness.cli.commands import MORE
+    from harness.cli import commands
     from harness.options.entries import GROUPS
     from harness.plugins import PluginGroup
     from harness.transcript.importing import registry
 
-    groups: tuple[PluginGroup[Any], ...] = (tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS, MORE, *GROUPS)
+    groups: tuple[PluginGroup[Any], ...] = (
+        tasks.PLUGINS,
+        measures.PLUGINS,
+        registry.PLUGINS,
+        commands.PLUGINS,
+        *GROUPS,
+    )
     columns = ["package", "version", "group", "name", "problem"]
     entries = [
         dict(zip(columns, (plugin.package, plugin.version, plugin.group, plugin.name, problem), strict=True))

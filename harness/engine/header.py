@@ -46,7 +46,7 @@ def run_header(plan: Plan) -> Header:
     if plan.stop_rule is not None and plan.unit_order is not None:
         asked = plan.unit_order.extent(plan.stop_rule)
     else:
-        asked = extent(len(cases), options.limit, train) | cases.left_out
+        asked = extent(len(cases), options.limit, train) | cases.versions_extent
     return new_header(
         header_test(cases),
         AlgorithmInfo(algorithm.name, algorithm.version, links.code or UNSET, links.paper or UNSET),

@@ -197,7 +197,7 @@ class DeclaredOption:
 class OptionSet:
     """Base of all sets of options. Values are checked when a set is made, from wherever they come.
 
-    What is made has the options that rooms and other packages add to the set, too: it is of a subclass.
+    An instance also has the options that rooms and other packages add to its set; its class is a subclass.
     """
 
     # The set as it is declared, of one that was completed.

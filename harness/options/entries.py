@@ -6,7 +6,7 @@ names the code, as "module:object", which is imported when it is used.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from harness.errors import UsageError
 from harness.options.declaration import OptionSet, declared_options, forget_completed
@@ -27,9 +27,11 @@ class AddedOptions:
 
     def load(self, kind: type[T]) -> type[T]:
         """What `where` names, which must be a subclass."""
-        found = load_object(self.where, f"{self.name}: {self.where}")
+        plugin = next(group.plugin(self.name) for group in GROUPS if isinstance(self, group.kind))
+        about = f"{plugin or self.name}: {self.where}"
+        found = load_object(self.where, about)
         if not (isinstance(found, type) and issubclass(found, kind)):
-            raise UsageError(f"{self.name}: {self.where} is not a subclass of {kind.__module__}.{kind.__name__}")
+            raise UsageError(f"{about} is not a subclass of {kind.__module__}.{kind.__name__}")
         return found
 
     def asked(self, options: OptionSet) -> bool:
@@ -43,7 +45,10 @@ class OptionsEntry(AddedOptions):
     """More options of a command, of group hate.options, and what they add to its result.
 
     `where` names a subclass of harness.api.extension.Extension. The name is the key of what it adds to the JSON.
+    `reads_columns`: whether it looks at more than outcomes, strata and units, which four counts do not have either.
     """
+
+    reads_columns: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,26 +103,34 @@ EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _mistakes)
 ENGINES = PluginGroup("hate.engines", EngineEntry, _engine_mistakes)
 SECTIONS = PluginGroup("hate.sections", SectionEntry, _mistakes)
 GROUPS: tuple[PluginGroup[Any], ...] = (ENGINES, SECTIONS, EXTENSIONS)
-# Other packages are looked for when somebody uses an option that nobody here has, or asks what there is.
-_others: list[AddedOptions] = []
-_looked = {"for others": False}
+
+
+class Others(NamedTuple):
+    """What other packages add, and what is wrong with those that cannot be used."""
+
+    entries: list[AddedOptions]
+    problems: list[str]
+
+
+# They are looked for when somebody uses an option that nobody here has, or asks what there is.
+_others: list[Others] = []
 
 
 def include_others() -> list[str]:
     """Take in what other packages add, from now on; what is wrong with those that cannot be used."""
-    problems = []
-    if not _looked["for others"]:
-        _looked["for others"] = True
+    if not _others:
+        _others.append(Others([], []))
         for group in GROUPS:
             for plugin, problem in group.all():
                 if problem is not None:
-                    problems.append(problem)
+                    _others[0].problems.append(problem)
                 elif (entry := group.find(plugin.name)) is not None:
-                    _others.append(entry)
+                    _others[0].entries.append(entry)
         forget_completed()
-    return problems
+    return _others[0].problems
 
 
 def all_added() -> Iterable[AddedOptions]:
     """What the rooms add, and other packages, if they were taken in."""
-    return [*(entry for group in GROUPS for entry in group.here().values()), *_others]
+    here = [entry for group in GROUPS for entry in group.here().values()]
+    return [*here, *(entry for others in _others for entry in others.entries)]

@@ -94,7 +94,7 @@ class CaseSet:
         return self.count * (expansion.count if expansion is not None and self.originals_only else 1)
 
     @property
-    def left_out(self) -> dict[str, Any]:
+    def versions_extent(self) -> dict[str, Any]:
         """What the extent of a run says of versions that are left out: the section that makes them, and false."""
         return {self.script.expansion.name: False} if self.script.expansion is not None and self.originals_only else {}
 

@@ -42,7 +42,10 @@ def _class(name: str) -> type[Expansion]:
     entry = SECTIONS.find(name)
     if entry is None:
         raise UsageError(f"section [{name}] is not here; install the package that it comes from")
-    return entry.load(Expansion)  # type: ignore[type-abstract]
+    found = entry.load(Expansion)  # type: ignore[type-abstract]
+    if (found.name, found.made) != (entry.name, entry.made):
+        raise UsageError(f"{entry.where}: its name and made are not those of its entry, {entry.name} and {entry.made}")
+    return found
 
 
 def take_sections(file: ScriptFile) -> tuple[ScriptFile, list[Expansion]]:

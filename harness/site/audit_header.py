@@ -42,7 +42,7 @@ def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
         value = getattr(header, key)
         if value is not UNSET and not 1 <= value <= most:
             yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
-    part: dict[str, Any] = extent(len(cases), header.limit, header.train) | cases.left_out
+    part: dict[str, Any] = extent(len(cases), header.limit, header.train) | cases.versions_extent
     if "stop_when" in header.part:
         sizes = [len(own) for own in units_in_order(cases, _order_seed(header)).values()]
         part = stopping_extent(header.part["stop_when"], header.part.get("seed"), sizes)

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import sys
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -289,10 +290,10 @@ class End(Struct, frozen=True):
 def differences(ours: Header, theirs: Header) -> list[str]:
     """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
     found = []
-    sections = dict.fromkeys(name for header in (ours, theirs) if (name := header.originals_of))
-    keys = ("test", "algorithm", "interface", "params", "repeat", "limit", *sections, "train", "plugins", "limits")
-    for key in keys:
-        mine, other = (_comparable(header, key) for header in (ours, theirs))
+    # What says of which cases the run is.
+    extents = dict.fromkeys(["limit", *(header.originals_of for header in (ours, theirs) if header.originals_of)])
+    for key in ("test", "algorithm", "interface", "params", "repeat", *extents, "train", "plugins", "limits"):
+        mine, other = (_comparable(header, key, extents) for header in (ours, theirs))
         if mine != other:
             found.append(f"{key} ({_first_difference(mine, other)})")
     # What is begun apart from the judge must be ended so: the header stands for all records.
@@ -301,17 +302,15 @@ def differences(ours: Header, theirs: Header) -> list[str]:
     return found
 
 
-def _comparable(header: Header, key: str) -> Any:
+def _comparable(header: Header, key: str, extents: Collection[str]) -> Any:
     """A part of a header; a limit above the number of cases does not count."""
-    if key in ("limit", header.originals_of):
+    if key in extents:
         return header.part.get(key)
     if key == "interface":
         return {"kind": header.interface.kind, "sha256": header.interface.sha256}
     if key == "train":
-        return {
-            name: value for name, value in header.part.items() if name not in ("limit", header.originals_of)
-        } or None
-    return _plain(getattr(header, key, UNSET))
+        return {name: value for name, value in header.part.items() if name not in extents} or None
+    return _plain(getattr(header, key))
 
 
 def _plain(value: Any) -> Any:

@@ -59,7 +59,7 @@ def packages(shop: Workshop, tmp_path: Path) -> Packages:
     """A folder that is on the path of every process."""
     folder = tmp_path / "packages"
     folder.mkdir()
-    shop.env["PYTHONPATH"] = str(folder)
+    Packages(folder).on_path(shop.env)
     shop.script()
     for name, text in (("one", "case.input"), ("two", "'x'")):
         shop.write(f"{name}.py", f"NAME = '{name}'\ndef answer(case, params):\n    return {text}\n")

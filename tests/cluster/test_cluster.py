@@ -357,7 +357,7 @@ def test_engines_of_other_packages(shop: Workshop, tmp_path: Path) -> None:
     packages = Packages(tmp_path / "packages")
     packages.add("one", "hate.engines", "grid = grid_entry:ENTRY", entry.format(name="grid"))
     packages.add("two", "hate.engines", "cluster = cluster_entry:ENTRY", entry.format(name="cluster"))
-    shop.env["PYTHONPATH"] = str(packages.folder)
+    packages.on_path(shop.env)
     shop.script()
     shop.interface()
     done = shop.hate("run", "toy", "--cluster", "local:1", "--grid", "x")

@@ -60,7 +60,7 @@ POINT = "relay = relay_entry:RELAY"
 def packages(shop: Workshop, tmp_path: Path) -> Packages:
     folder = tmp_path / "packages"
     folder.mkdir()
-    shop.env["PYTHONPATH"] = str(folder)
+    Packages(folder).on_path(shop.env)
     shop.script(12)
     shop.interface("def answer(case, params):\n    return case.input if case.id != 'c4' else None\n")
     packages = Packages(folder)

@@ -84,7 +84,7 @@ def test_people_who_lack_an_image_are_left_out() -> None:
     assert len(sets.people) == 4
     with pytest.raises(DataError, match="'p000' has two images with day=1"):
         sets_of(people_matrix(5, 4), "day")
-    with pytest.raises(UsageError, match="1 galleries"):
+    with pytest.raises(UsageError, match="there are 1 and"):
         sets_of(matrix.take(np.arange(0, 15, 3), np.arange(0, 15, 3)), "image")
 
 
@@ -117,7 +117,10 @@ def test_the_command(shop: Workshop) -> None:
     [
         (["--mix"], "--by"),
         (["--by", "imag"], "no column 'imag'"),
-        (["--by", "image", "--gallery", "image=1"], "--by image: 1 galleries"),
+        (
+            ["--by", "image", "--gallery", "image=1"],
+            "with an image of each; there are 1 and 8",
+        ),
     ],
 )
 def test_mistakes_are_a_line(shop: Workshop, words: list[str], message: str) -> None:

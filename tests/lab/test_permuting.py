@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import DataError, UsageError
 from harness.lab.permute.analysis import exchangeable, permuted_rates
-from harness.lab.permute.options import PermuteOptions
+from harness.lab.permute.command import PermuteOptions
 from harness.lab.permute.report import plot_permutation
 from harness.lab.permute.statistics import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
 from harness.matrices.labels import Labels

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.measures import MEASURES, Reads
+from harness.measures import Reads, known_measures
 from harness.tasks import TASKS
 from tests.products.conftest import AllRuns
 from tests.products.measures import Rated, chosen, decided, measure, one_of_a_kind, products, refusal, same
@@ -130,7 +130,7 @@ def test_summaries_of_curves_are_measures(
 
 def _summaries(curve: Any) -> dict[str, tuple[Any, Any, Any]]:
     """The value, error and interval of what a curve says under the name of a measure, or under one of its own."""
-    called = {name: name for name in MEASURES} | {"mean_recall": "froc"}
+    called = {name: name for name in known_measures()} | {"mean_recall": "froc"}
     found = {
         name: (curve[key], curve.get(f"{key}_se"), curve.get(f"{key}_interval"))
         for key, name in called.items()

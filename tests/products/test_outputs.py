@@ -16,7 +16,7 @@ import click
 import pytest
 
 import harness
-from harness.cli.commands import commands_here, hate
+from harness.cli.commands import PLUGINS, commands_here, hate
 from harness.report.formats import Format
 from tests.products.conftest import AllRuns
 from tests.products.outputs import (
@@ -266,12 +266,12 @@ def check(outputs: Outputs, declared: Declared, *, exactly: bool) -> None:
 
 
 # Functions that are not in `harness` itself.
-ELSEWHERE = {name: f"harness.lab.{name}.command:{name}" for name in ("anova", "urn", "zoo")}
+ELSEWHERE = {name: entry.where.removesuffix("_command") for name, entry in PLUGINS.here().items()}
 
 
 def function_of(command: str) -> Any:
     """What Python has by the name of a command; None if there is nothing."""
-    where = of_commands_here(ELSEWHERE).get(command)
+    where = ELSEWHERE.get(command)
     return getattr(harness, command, None) if where is None else resolve_name(where)
 
 

@@ -87,7 +87,7 @@ def answer(case, params):
 def packages(shop: Workshop, tmp_path: Path) -> Packages:
     folder = tmp_path / "packages"
     folder.mkdir()
-    shop.env["PYTHONPATH"] = str(folder)
+    Packages(folder).on_path(shop.env)
     shop.env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     found = Packages(folder)
     found.add("shouting", "hate.sections", "shout = shout_entry:SHOUT", ENTRY)
@@ -114,15 +114,14 @@ def test_a_section_of_another_package_makes_versions(shop: Workshop) -> None:
     assert "shouts" in shop.hate("cache", "list").out
 
 
-@pytest.mark.usefixtures("packages")
-def test_it_is_described_and_part_of_the_identity(shop: Workshop) -> None:
+def test_it_is_described_and_part_of_the_identity(shop: Workshop, packages: Packages) -> None:
     shop.script(sections=SECTION)
     facts = shop.hate("describe", "toy", "--format", "json").json
     assert (facts["shout"], facts["originals"], facts["cases"]["total"]) == ({"marks": [0, 2]}, 6, 12)
     assert facts["design"]["psu"] == "original"
     assert "6 texts, each 2 times." in shop.hate("describe", "toy").out
-    text = (Path(shop.env["PYTHONPATH"]) / "shout_code.py").read_text()
-    (Path(shop.env["PYTHONPATH"]) / "shout_code.py").write_text(text.replace("shouting 1", "shouting 2"))
+    text = (packages.folder / "shout_code.py").read_text()
+    (packages.folder / "shout_code.py").write_text(text.replace("shouting 1", "shouting 2"))
     assert shop.hate("describe", "toy", "--format", "json").json["digest"] != facts["digest"]
 
 

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import harness.api
-from harness.cli.commands import COMMANDS, MORE
+from harness.cli.commands import COMMANDS, PLUGINS
 from harness.cli.main import main as hate_main
 
 # What commands import when they first need it.
@@ -76,7 +76,7 @@ def standby_folder(fonts: Path) -> Path:
 def serve(address: str) -> None:
     """Fork for each call, until the process that wants this closes the pipe, or ends."""
     commands = (f"harness.cli.{module}" for module, _ in COMMANDS.values())
-    rooms = (entry.where.partition(":")[0] for entry in MORE.here().values())
+    rooms = (entry.where.partition(":")[0] for entry in PLUGINS.here().values())
     functions = (module.name for module in pkgutil.iter_modules(harness.api.__path__, "harness.api."))
     for name in (*commands, *rooms, *functions, *LATER):
         importlib.import_module(name)

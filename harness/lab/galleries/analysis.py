@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.analysis.cmc import match_curve, ranks_of_matrix
 from harness.analysis.curve import Curve
 from harness.errors import DataError, UsageError
-from harness.lab.galleries.options import GalleriesOptions
 from harness.lab.galleries.statistics import gallery_effect, mixed
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import SUBJECT, Matrix, scores_of
 from harness.stats.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from harness.lab.galleries.command import GalleriesOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +51,10 @@ def sets_of(matrix: Matrix, column: str) -> GallerySets:
     everybody = list(dict.fromkeys(person for person, _ in [*columns, *rows]))
     people = [one for one in everybody if all((one, name) in rows and (one, name) in columns for name in names)]
     if len(names) < 2 or len(people) < 2:
-        counts = f"{len(names)} galleries, {len(people)} people with an image in each"
-        raise UsageError(f"--by {column}: {counts}; two or more of each are needed")
+        counts = f"there are {len(names)} and {len(people)}"
+        raise UsageError(
+            f"--by {column}: two or more values are needed, and two or more people with an image of each; {counts}"
+        )
     left_out = sorted(set(everybody) - set(people))
     tables = [np.array([[side[one, name] for name in names] for one in people], np.intp) for side in (rows, columns)]
     return GallerySets(column, names, people, left_out, tables[0], tables[1])
@@ -108,7 +113,7 @@ class GalleryComparison:
     tests: Sequence[GalleryTest]
 
 
-def compare_galleries(matrix: Matrix, options: GalleriesOptions) -> tuple[GalleryComparison, list[Curve]]:
+def compare_galleries(matrix: Matrix, options: "GalleriesOptions") -> tuple[GalleryComparison, list[Curve]]:
     """Use all images with one label as the gallery, the others as probes; people are strata without a design.
 
     The tests, and a curve for each gallery.

@@ -8,11 +8,25 @@ import click
 
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import check_plot, draw, emit_result, output_format
-from harness.lab.galleries.options import GalleriesOptions
-from harness.options import PlotOptions
+from harness.options import DesignOptions, PlotOptions, Range, option
+from harness.options.curves import MatrixOptions, RankCurveOptions
 
 if TYPE_CHECKING:
     from harness.lab.galleries.report import GalleriesResult
+
+
+class GalleriesOptions(MatrixOptions, RankCurveOptions, DesignOptions):
+    """Options of `hate galleries`."""
+
+    by: str = option("--by", metavar="COLUMN", help="The images of each value of this column are the gallery in turn.")
+    mix: bool = option("--mix", default=False, help="Also give each gallery an equal share of all images.")
+    permutations: int = option(
+        "--permutations",
+        default=999,
+        within=Range(19, 1_000_000),
+        metavar="N",
+        help="How many permutations the test draws.",
+    )
 
 
 def galleries(

@@ -49,6 +49,7 @@ CROSS_CHECK = OptionsEntry(
     extends=CompareOptions,
     options=CrossCheckOptions,
     where="harness.lab.opinions.cross_check:CrossCheckExtension",
+    reads_columns=False,
 )
 FOLDS = OptionsEntry(
     name="folds",

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.analysis.run_names import run_names
 from harness.errors import DataError, UsageError
-from harness.lab.permute.options import PermuteOptions
 from harness.lab.permute.statistics import (
     ImagePairs,
     PermutationCounts,
@@ -21,14 +21,17 @@ from harness.matrices.matrix import Matrix, align_matrices, scores_of
 from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.rates import Interval
 
+if TYPE_CHECKING:
+    from harness.lab.permute.command import PermuteOptions
 
-def rule_words(options: PermuteOptions) -> str:
+
+def rule_words(options: "PermuteOptions") -> str:
     """In which columns a gallery and a probe image of a person must differ, and in which they must agree."""
     parts = [f"differ in {name}" for name in options.differ] + [f"agree in {name}" for name in options.agree]
     return "gallery and probe image of a person " + (" and ".join(parts) if parts else "are different images")
 
 
-def exchangeable(matrix: Matrix, options: PermuteOptions) -> tuple[ImagePairs, list[str]]:
+def exchangeable(matrix: Matrix, options: "PermuteOptions") -> tuple[ImagePairs, list[str]]:
     """All pairs that the options allow, and the people who have none. An image is never its own gallery."""
     sides = [_ImageSide(labels, options) for labels in (matrix.rows, matrix.columns)]
     same, places = matrix.same(), [side.by_person() for side in sides]
@@ -58,7 +61,7 @@ def exchangeable(matrix: Matrix, options: PermuteOptions) -> tuple[ImagePairs, l
 class _ImageSide:
     """The rows, or the columns, of the matrix."""
 
-    def __init__(self, labels: Labels, options: PermuteOptions) -> None:
+    def __init__(self, labels: Labels, options: "PermuteOptions") -> None:
         self.person = labels.column(options.subject)
         self.differ = [labels.column(name) for name in options.differ]
         self.agree = [labels.column(name) for name in options.agree]
@@ -114,7 +117,7 @@ class PermutedRates:
     """The results of all virtual experiments."""
 
     names: Sequence[str]
-    options: PermuteOptions
+    options: "PermuteOptions"
     permuted: PermutationCounts
     image_pairs: int
     left_out: Sequence[str]
@@ -123,7 +126,7 @@ class PermutedRates:
     pairs: Sequence[DifferenceAtRank]
 
 
-def permuted_rates(matrices: Sequence[Matrix], options: PermuteOptions) -> PermutedRates:
+def permuted_rates(matrices: Sequence[Matrix], options: "PermuteOptions") -> PermutedRates:
     """Draw, rank and count; every algorithm has the same draws."""
     matched = align_matrices(matrices)
     choices, left_out = exchangeable(matched[0], options)

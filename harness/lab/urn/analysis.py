@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,6 @@ import numpy.typing as npt
 from harness.analysis.align import Run
 from harness.analysis.decisions import limits_of, read_answers
 from harness.errors import TranscriptError, UsageError
-from harness.lab.urn.options import UrnOptions
 from harness.lab.urn.statistics import MOST_THRESHOLDS, Mixing, mixing
 from harness.lab.urn.trials import (
     Trials,
@@ -24,6 +24,9 @@ from harness.matrices.matrix import Matrix
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
 from harness.transcript.columns import Coded
+
+if TYPE_CHECKING:
+    from harness.lab.urn.command import UrnOptions
 
 # Columns that every source has: the source itself, and the repetition of `--repeat`.
 SOURCE, REPEAT = "source", "repeat"
@@ -186,7 +189,7 @@ class UrnRow:
 class UrnExperiment:
     """The results; the numbers are those of the first run."""
 
-    options: UrnOptions
+    options: "UrnOptions"
     rule: str
     groups: int
     trials: int
@@ -200,7 +203,7 @@ class UrnExperiment:
     next: CofactorSuggestion | None = None
 
 
-def draw_from_urn(elements: UrnElements, options: UrnOptions) -> UrnExperiment:
+def draw_from_urn(elements: UrnElements, options: "UrnOptions") -> UrnExperiment:
     """All runs; if there are several, each takes a random half of the repetitions, as in the paper."""
     if len(elements.thresholds) > MOST_THRESHOLDS:
         raise UsageError(f"--threshold: {len(elements.thresholds)} values; {MOST_THRESHOLDS} at most")
@@ -232,7 +235,7 @@ def draw_from_urn(elements: UrnElements, options: UrnOptions) -> UrnExperiment:
 class _Dealer:
     """Deals elements to trials, by their groups and repetitions."""
 
-    def __init__(self, elements: UrnElements, options: UrnOptions) -> None:
+    def __init__(self, elements: UrnElements, options: "UrnOptions") -> None:
         self._group = elements.column(options.group, "--group")
         self._repetition = None if options.trial is None else elements.column(options.trial, "--trial")
         if self._repetition is None and options.resample is None:
@@ -278,7 +281,7 @@ def _crossed(columns: Sequence[IntArray]) -> IntArray:
 
 
 def _next(
-    elements: UrnElements, options: UrnOptions, trials: Trials, rows: Sequence[UrnRow]
+    elements: UrnElements, options: "UrnOptions", trials: Trials, rows: Sequence[UrnRow]
 ) -> CofactorSuggestion | None:
     """A suggestion for the threshold at which the proposed design fails most clearly, if it does."""
     failed = [number for number, row in enumerate(rows) if row.rejects(options.proposed)]
