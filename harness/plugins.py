@@ -74,8 +74,12 @@ def installed(group: str) -> Iterator[Plugin]:
         return
     from importlib.metadata import entry_points
 
+    try:
+        entries = entry_points(group=group)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{group}: the metadata of an installed package cannot be read: {error}") from None
     plugins = []
-    for entry in entry_points(group=group):
+    for entry in entries:
         package = entry.dist
         name, version = ("unknown", "") if package is None else (package.name, package.version)
         plugins.append(Plugin(group, entry.name, name, version, entry.value))

@@ -73,7 +73,7 @@ class CompareResult(PictureResult):
         """What `render` returns; the JSON of many pairs is made some at a time."""
         if style is not Format.JSON:
             return super().parts(style, width, everything=everything)
-        rest = comparison_json(self.found, pairs=False) | self._added_payload()
+        rest = self._with_added({**comparison_json(self.found, pairs=False), "pairs": []})
         return json_parts(rest, "pairs", pair_records(self.found))
 
     def blocks(self) -> Sequence[Block]:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
 from harness.api.result import Addition, Result
+from harness.errors import UsageError
 from harness.options import OptionSet
 from harness.options.entries import OptionsEntry, all_added
 
@@ -35,7 +36,11 @@ def prepared(options: O) -> O:
 
 def extended(result: R, options: OptionSet) -> R:
     """The result of a command, with what the extensions that were asked for add."""
-    return result.with_additions({entry.name: _extension(entry).add(result, options) for entry in asked_for(options)})
+    additions = {entry.name: _extension(entry).add(result, options) for entry in asked_for(options)}
+    for name, addition in additions.items():
+        if not isinstance(addition, Addition):
+            raise UsageError(f"hate.options: {name}: its extension adds {type(addition).__name__}, not an Addition")
+    return result.with_additions(additions)
 
 
 def asked_for(options: OptionSet) -> list[OptionsEntry]:

@@ -23,14 +23,15 @@ def is_matrix(given: object) -> bool:
     return named and not is_parquet_transcript(Path(str(given)))
 
 
-def read_matrices(names: Sequence[str | Path], options: MatrixOptions) -> list[Matrix]:
-    """The matrices, with the gallery and the probes that were asked for.
+def read_matrices(names: str | Path | Sequence[str | Path], options: MatrixOptions) -> list[Matrix]:
+    """The matrix or matrices, with the gallery and the probes that were asked for.
 
     A name is that of a file, or of a test that has matrices beside its script: TEST for all of them, TEST/FILE for one.
     """
     probes, gallery = (tuple(map(parse_condition, texts)) for texts in (options.probe, options.gallery))
     read = []
-    for path, distance in (found for name in names for found in _matrix_files(Path(name))):
+    several = [names] if isinstance(names, (str, Path)) else names
+    for path, distance in (found for name in several for found in _matrix_files(Path(name))):
         refuse_inputs(options.outputs(), [path, *(options.labels or label_tables_beside(path))])
         larger = not (options.distance or distance)
         read.append(read_matrix(path, options.labels, larger_is_better=larger, identity=options.identity))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from harness.errors import MissingExtra
+from harness.errors import MissingExtra, UsageError
 from harness.options import PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.formats import (
@@ -74,15 +74,20 @@ class Result(ABC):
         vars(found).update(additions=additions, remarks=remarks)
         return found
 
-    def _added_payload(self) -> dict[str, Any]:
-        return {name: one.payload for name, one in self.additions.items()}
+    def _with_added(self, payload: Any) -> Any:
+        """A payload with what was added; a UsageError if it has a key of that name."""
+        for name in self.additions:
+            if name in payload:
+                raise UsageError(f"hate.options: {name}: the JSON of the command has this key; uninstall the plug-in")
+        added = {name: one.payload for name, one in self.additions.items()}
+        return payload | added if added else payload
 
     def _added_blocks(self) -> list[Block]:
         return [block for one in self.additions.values() for block in one.blocks]
 
     def whole_payload(self) -> Any:
         """What the command's JSON is made of, with what was added."""
-        return self.payload() | self._added_payload() if self.additions else self.payload()
+        return self._with_added(self.payload())
 
     def table(self) -> Table:
         """The one table that spreadsheets and data frames get: tidy, an interval as two numbers."""

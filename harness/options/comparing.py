@@ -62,6 +62,8 @@ class CompareOptions(
 ):  # fmt: skip
     """Options of `compare`."""
 
+    extendable = True
+
     margin: float | None = option(
         "--margin", default=None, within=Range(0, low_open=True), metavar="M",
         help="Test whether one is as good as another, within this difference.",
@@ -80,6 +82,8 @@ class RateOptions(
 ):  # fmt: skip
     """Options of `rate`."""
 
+    extendable = True
+
     statistic: str | None = option(
         "--statistic", default=None, metavar="NAME,...", completion="measure",
         help="What to measure, with commas between several: {measures}. "
@@ -89,6 +93,8 @@ class RateOptions(
 
 class ConfusionOptions(DesignOptions, ConfidenceOptions, IntersectOptions, PartialOptions, DownloadOptions):
     """Options of `confusion`."""
+
+    extendable = True
 
     threshold: float | None = option(
         "--threshold", default=None, metavar="X", help="Answers below it are refusals; by default the run's own."

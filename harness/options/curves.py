@@ -99,6 +99,8 @@ class BandOptions(ConfidenceOptions, SeedOptions):
 class PointsOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions):
     """Options of all curves over a threshold."""
 
+    extendable = True
+
     points: int | None = option(
         "--points", default=None, within=Range(0), metavar="N",
         help="At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.",
@@ -206,3 +208,5 @@ class RankCurveOptions(LastRankOptions, BandOptions):
 
 class CmcOptions(RankCurveOptions, RankOptions):
     """Options of `cmc`."""
+
+    extendable = True

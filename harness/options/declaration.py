@@ -200,6 +200,8 @@ class OptionSet:
     An instance also has the options that rooms and other packages add to its set; its class is a subclass.
     """
 
+    # Whether other packages may add to the result of a command that has these options.
+    extendable: ClassVar[bool] = False
     # The set as it is declared, of one that was completed.
     _declared: ClassVar["type[OptionSet] | None"] = None
 
@@ -211,11 +213,11 @@ class OptionSet:
         return super().__new__(completed(cls))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = {declared.name: getattr(self, declared.name) for declared in declared_options(type(self))}
+        values = {declared.name: getattr(self, declared.name) for declared in own_options(type(self))}
         return _made_again, (self._declared or type(self), values)
 
     def __post_init__(self) -> None:
-        for declared in declared_options(type(self)):
+        for declared in own_options(type(self)):
             object.__setattr__(self, declared.name, declared.value(getattr(self, declared.name)))
 
     @classmethod
@@ -243,13 +245,13 @@ class OptionSet:
     def taken_from(cls, options: "OptionSet") -> Self:
         """The options that another set has too, with its values; the rest have their defaults."""
         names = {declared.name for declared in declared_options(cls)}
-        shared = [declared.name for declared in declared_options(type(options)) if declared.name in names]
+        shared = [declared.name for declared in own_options(type(options)) if declared.name in names]
         return cls(**{name: getattr(options, name) for name in shared})
 
     def outputs(self, *kinds: Writes) -> list[tuple[str, Path]]:
         """The options that were given and name what is written, of these kinds or of all, and what they name."""
         wanted = kinds or tuple(Writes)
-        written = [one for one in declared_options(type(self)) if one.spec.writes in wanted]
+        written = [one for one in own_options(type(self)) if one.spec.writes in wanted]
         named = [(one.spec.flags[0], getattr(self, one.name)) for one in written]
         return [(flag, path) for flag, path in named if path is not None]
 
@@ -258,7 +260,7 @@ class OptionSet:
 
         Not when a set is made: a set that takes over a part of another's options need not have the other one.
         """
-        declared = {one.name: one for one in declared_options(type(self))}
+        declared = {one.name: one for one in own_options(type(self))}
         given = self.changed()
         for name in given:
             needed = [declared[other] for other in declared[name].spec.needs if other in declared]
@@ -275,14 +277,14 @@ class OptionSet:
         for one in taken:
             known |= {one} if isinstance(one, str) else {declared.name for declared in declared_options(one)}
         given = self.changed()
-        for declared in declared_options(type(self)):
+        for declared in own_options(type(self)):
             if declared.name in given and declared.name not in known:
                 raise UsageError(f"{why}; leave out {declared.flag}")
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        values = {declared.name: getattr(self, declared.name) for declared in declared_options(type(self))}
-        defaults = {declared.name: declared.default for declared in declared_options(type(self))}
+        values = {declared.name: getattr(self, declared.name) for declared in own_options(type(self))}
+        defaults = {declared.name: declared.default for declared in own_options(type(self))}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
     def __repr__(self) -> str:
@@ -300,7 +302,7 @@ def _made_again(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
 
 # Not by functools.cache, whose types do not take classes.
 _completed: dict[type[OptionSet], Any] = {}
-_declared_by: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
+_own_options: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
 
 
 def completed(kind: type[T]) -> type[T]:
@@ -315,27 +317,30 @@ def _complete(kind: type[T]) -> type[T]:
     from harness.options.entries import all_added
 
     added = [one.options for one in all_added() if issubclass(kind, one.extends) and not issubclass(kind, one.options)]
-    if not added:
+    if not added or kind._declared is not None:
         return kind
-    about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind._declared or kind}
+    about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind}
     return type(kind.__name__, (kind, *dict.fromkeys(added)), about)
 
 
 def forget_completed() -> None:
-    """Complete all sets anew, because more was added."""
+    """Complete all sets anew, because more was added; instances that were made before stay what they are."""
     _completed.clear()
-    _declared_by.clear()
 
 
 def declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     """The options of a set: its own, those that it inherits, in the order of its bases, and those that are added."""
-    kind = completed(kind)
-    if kind not in _declared_by:
-        _declared_by[kind] = _declared_options(kind)
-    return _declared_by[kind]
+    return own_options(completed(kind))
 
 
-def _declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
+def own_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
+    """The same without those that are added: what an instance of this very class has."""
+    if kind not in _own_options:
+        _own_options[kind] = _find_options(kind)
+    return _own_options[kind]
+
+
+def _find_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     fields: dict[str, Field[Any]] = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind)
     names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))

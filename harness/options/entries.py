@@ -4,12 +4,13 @@ An entry is light, because every command that could have its options looks at it
 names the code, as "module:object", which is imported when it is used.
 """
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
 from harness.errors import UsageError
-from harness.options.declaration import OptionSet, declared_options, forget_completed
+from harness.options.declaration import OptionSet, declared_options, forget_completed, own_options
 from harness.options.shared import ExecutionOptions
 from harness.plugins import PluginGroup, load_object
 
@@ -78,12 +79,44 @@ class SectionEntry(AddedOptions):
 
 def _mistakes(entry: AddedOptions) -> Iterator[str]:
     """What makes an entry unusable."""
+    wrong = False
     for name in ("options", "extends"):
         kind = getattr(entry, name)
         if not (isinstance(kind, type) and issubclass(kind, OptionSet)):
+            wrong = True
             yield f"{name} is not a subclass of harness.options.OptionSet"
-    if ":" not in entry.where:
+    if not isinstance(entry.where, str) or ":" not in entry.where:
         yield "where is not a module and an object, such as my_package.module:OBJECT"
+    if wrong:
+        return
+    undeclared = [name for name, field in _fields(entry.options).items() if "hate_option" not in field.metadata]
+    if undeclared:
+        yield f"{undeclared[0]} of its options is not declared with option()"
+        return
+    taken = _words_of(entry.extends)
+    for one in own_options(entry.options):
+        if one.required:
+            yield f"its option {one.flag} has no default, so that no command would do without it"
+        if any(not flag.startswith("-") for flag in one.spec.flags):
+            yield f"its option {one.flag} does not begin with a dash"
+        if clash := [word for word in (one.name, *one.spec.flags) if word in taken]:
+            yield f"its option {clash[0]} is there already; choose another name"
+
+
+def _fields(kind: type[OptionSet]) -> "dict[str, Field[Any]]":
+    return {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+
+
+def _words_of(kind: type[OptionSet]) -> set[str]:
+    """The names and flags of the options of a set, and of all sets that inherit from it, as far as they are known."""
+    found = {word for one in own_options(kind) for word in (one.name, *one.spec.flags)}
+    return found.union(*(_words_of(other) for other in kind.__subclasses__()))
+
+
+def _extension_mistakes(entry: OptionsEntry) -> Iterator[str]:
+    yield from _mistakes(entry)
+    if not getattr(entry.extends, "extendable", False):
+        yield "extends is not the options of a command whose result can be extended, such as CompareOptions"
 
 
 def _engine_mistakes(entry: EngineEntry) -> Iterator[str]:
@@ -91,17 +124,23 @@ def _engine_mistakes(entry: EngineEntry) -> Iterator[str]:
     yield from wrong
     if wrong:
         return
-    # Not `declared_options`, which looks at all entries.
-    defaults = {field.name: field.default for field in fields(entry.options)}  # type: ignore[arg-type]
-    if entry.name not in defaults:
+    if entry.name not in _fields(entry.options):
         yield f"options has no option {entry.name!r}, which would choose this engine"
-    elif defaults[entry.name] is not None:
+    elif _fields(entry.options)[entry.name].default is not None:
         yield f"the default of its option {entry.name!r} is not None, so that it would always be chosen"
 
 
-EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _mistakes)
+def _section_mistakes(entry: SectionEntry) -> Iterator[str]:
+    yield from _mistakes(entry)
+    if not (isinstance(entry.made, str) and re.fullmatch("[a-z0-9]+", entry.made)):
+        yield "made is not the name of a folder, in small letters and digits"
+
+
+# The sections that every script may have.
+_SECTIONS = {"format", "test", "data", "train", "gallery", "cases", "params", "design"}
+EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _extension_mistakes)
 ENGINES = PluginGroup("hate.engines", EngineEntry, _engine_mistakes)
-SECTIONS = PluginGroup("hate.sections", SectionEntry, _mistakes)
+SECTIONS = PluginGroup("hate.sections", SectionEntry, _section_mistakes, _SECTIONS.__contains__)
 GROUPS: tuple[PluginGroup[Any], ...] = (ENGINES, SECTIONS, EXTENSIONS)
 
 
@@ -120,11 +159,17 @@ def include_others() -> list[str]:
     """Take in what other packages add, from now on; what is wrong with those that cannot be used."""
     if not _others:
         _others.append(Others([], []))
+        taken: dict[str, str] = {}
         for group in GROUPS:
             for plugin, problem in group.all():
+                entry = group.find(plugin.name) if problem is None else None
+                words = () if entry is None else _words_of(entry.options)
+                if clash := [word for word in sorted(words) if word in taken]:
+                    problem = f"{plugin}: its option {clash[0]} is also one of {taken[clash[0]]}; uninstall one of them"
                 if problem is not None:
                     _others[0].problems.append(problem)
-                elif (entry := group.find(plugin.name)) is not None:
+                elif entry is not None:
+                    taken |= dict.fromkeys(words, plugin.package)
                     _others[0].entries.append(entry)
         forget_completed()
     return _others[0].problems

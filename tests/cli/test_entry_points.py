@@ -169,3 +169,83 @@ def test_broken_options_are_said_and_stand_in_nobodys_way(
     assert "No such option '--agreed'" in done.err.splitlines()[1]
     assert shop.hate("compare", "one.jsonl", "two.jsonl").err == ""
     assert message in python(shop, "import harness\nharness.compare(['one.jsonl', 'two.jsonl'], agreed=True)").stderr
+
+
+def entry(name: str, field: str, *, extends: str = "CompareOptions") -> str:
+    """An entry with one option."""
+    return f"""
+from harness.options import OptionSet, DesignOptions, option
+from harness.options.comparing import CompareOptions
+from harness.options.entries import OptionsEntry
+class {name.capitalize()}Options(OptionSet):
+    {field}
+{name.upper()} = OptionsEntry(
+    name="{name}", extends={extends}, options={name.capitalize()}Options, where="agreed_code:Agreed"
+)
+"""
+
+
+ASKED = 'agreed: bool = option("--agreed", default=False)'
+
+
+@pytest.mark.parametrize(
+    ("field", "extends", "message"),
+    [
+        ('seed: str = option("--sown", default="")', "CompareOptions", "its option seed is there already"),
+        ('sown: str = option("--seed", default="")', "CompareOptions", "its option --seed is there already"),
+        ('sown: str = option("--format", default="")', "CompareOptions", "its option --format is there already"),
+        (
+            'sown: str = option("--cross-check", default="")',
+            "CompareOptions",
+            "its option --cross-check is there al",
+        ),
+        ('sown: str = option("--sown")', "CompareOptions", "its option --sown has no default"),
+        ('sown: str = option("sown", default="")', "CompareOptions", "its option sown does not begin with a dash"),
+        ("sown: int = 3", "CompareOptions", "sown of its options is not declared with option()"),
+        ('sown: str = option("--sown", default="")', "DesignOptions", "extends is not the options of a command"),
+    ],
+)
+def test_options_that_would_be_in_the_way_are_refused_alone(
+    shop: Workshop, packages: Packages, field: str, extends: str, message: str
+) -> None:
+    packages.add("sowing", "hate.options", "sown = sown_entry:SOWN", entry("sown", field, extends=extends))
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.write("agreed_code", OPTIONS_CODE)
+    done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed", "--format", "json")
+    assert (done.status, done.json["agreed"]) == (0, {"cases": 3})
+    assert message in done.err
+
+
+def test_two_packages_with_one_option(shop: Workshop, packages: Packages) -> None:
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.add("beagreed", "hate.options", "bagreed = bagreed_entry:BAGREED", entry("bagreed", ASKED))
+    packages.write("agreed_code", OPTIONS_CODE)
+    done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed", "--format", "json")
+    assert "bagreed" not in done.json
+    assert "its option --agreed is also one of agreeing; uninstall one of them" in done.err
+
+
+@pytest.mark.parametrize("name", ["transcripts", "pairs"])
+def test_nothing_replaces_what_the_command_says(name: str, shop: Workshop, packages: Packages) -> None:
+    source = entry(name, ASKED)
+    packages.add("agreeing", "hate.options", f"{name} = agreed_entry:{name.upper()}", source)
+    packages.write("agreed_code", OPTIONS_CODE.replace("options.least", "0"))
+    done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed", "--format", "json")
+    assert (done.status, done.out) == (2, "")
+    assert f"hate.options: {name}: the JSON of the command has this key" in done.err
+
+
+def test_options_that_were_made_before_others_are_looked_for_stay_whole(shop: Workshop, packages: Packages) -> None:
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.write("agreed_code", OPTIONS_CODE)
+    code = (
+        "import copy, pickle, harness\n"
+        "from harness.options.comparing import CompareOptions\n"
+        "old = CompareOptions(margin=0.1)\n"
+        "try:\n    harness.compare(['one.jsonl', 'two.jsonl'], nonesuch=1)\n"
+        "except TypeError as error:\n    print(error)\n"
+        "print(old, copy.copy(old).margin, pickle.loads(pickle.dumps(old)))\n"
+        "print(harness.compare(['one.jsonl', 'two.jsonl'], old).names)\n"
+    )
+    printed = python(shop, code).stdout.splitlines()
+    assert printed[1:] == ["CompareOptions(margin=0.1) 0.1 CompareOptions(margin=0.1)", "['one', 'two']"]

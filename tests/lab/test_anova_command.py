@@ -80,6 +80,7 @@ def test_csv_has_a_row_for_each_term(shop: Workshop) -> None:
         ("day,day", (), "--by day,day: every column once"),
         ("u", (), "--by u: the values of the sampling unit were drawn"),
         ("day,", (), "--by day,: a column is empty; write COLUMN,COLUMN"),
+        ("", (), "--by : a column is empty; write COLUMN,COLUMN"),
         ("month", (), "--by month: all cases have the same value, 'may'"),
         ("day", ("--by", "light"), "--by is given twice: day, light; leave one out, or put commas between them"),
         ("day", ("--statistic", "auc"), "No such option '--statistic'"),

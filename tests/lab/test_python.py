@@ -42,3 +42,9 @@ def test_settings_are_those_of_the_command(name: str) -> None:
         call(["a.npy"], sead=1)
     with pytest.raises(UsageError, match="seed=-1"):
         call(["a.npy"], **settings | {"seed": -1})
+
+
+def test_one_matrix_may_stand_by_itself(shop: Workshop) -> None:
+    write_matrix(people_matrix(8, 3), shop.folder)
+    assert galleries("alg.npy", by="image").to_dict() == galleries(["alg.npy"], by="image").to_dict()
+    assert permute("alg.npy", ranks=3).to_dict() == permute(["alg.npy"], ranks=3).to_dict()

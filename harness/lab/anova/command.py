@@ -9,6 +9,7 @@ from harness.api.transcripts import Transcripts, open_transcripts
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import emit_result, output_format
+from harness.errors import UsageError
 from harness.options import DesignOptions, DownloadOptions, PartialOptions, option
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **setti
     from harness.lab.anova.report import AnovaResult
 
     options = AnovaOptions.given(options, settings)
+    if not all(options.by):
+        raise UsageError(f"--by {','.join(options.by)}: a column is empty; write COLUMN,COLUMN")
     opened = open_transcripts(transcripts, options)
     found = analyse_variance(opened.runs(), ",".join(options.by), options, partial=options.partial)
     return AnovaResult(found, opened.notes)

@@ -30,7 +30,7 @@ class GalleriesOptions(MatrixOptions, RankCurveOptions, DesignOptions):
 
 
 def galleries(
-    matrices: Sequence[str | Path], options: GalleriesOptions | None = None, **settings: Any
+    matrices: str | Path | Sequence[str | Path], options: GalleriesOptions | None = None, **settings: Any
 ) -> "GalleriesResult":
     """Use each set of images as the gallery, and test whether they differ: `galleries(["faces.npy"], by="day")`.
 

@@ -52,7 +52,7 @@ class PermuteOptions(MatrixOptions, ConfidenceOptions, SeedOptions):
 
 
 def permute(
-    matrices: Sequence[str | Path], options: PermuteOptions | None = None, **settings: Any
+    matrices: str | Path | Sequence[str | Path], options: PermuteOptions | None = None, **settings: Any
 ) -> "PermutationResult":
     """Permute gallery and probe images of the same people: `permute(["pca.npy", "lda.npy"], differ="day")`.
 
