@@ -195,9 +195,9 @@ ASKED = 'agreed: bool = option("--agreed", default=False)'
         ('sown: str = option("--seed", default="")', "CompareOptions", "its option --seed is there already"),
         ('sown: str = option("--format", default="")', "CompareOptions", "its option --format is there already"),
         (
-            'sown: str = option("--cross-check", default="")',
+            'sown: str = option("--margin", default="")',
             "CompareOptions",
-            "its option --cross-check is there al",
+            "its option --margin is there already",
         ),
         ('sown: str = option("--sown")', "CompareOptions", "its option --sown has no default"),
         ('sown: str = option("sown", default="")', "CompareOptions", "its option sown does not begin with a dash"),
