@@ -12,6 +12,8 @@ class Packages:
 
     def on_path(self, env: dict[str, str]) -> None:
         """Have processes find them, before what is on their path already."""
+        # Tests write modules anew; what was compiled of one of the same second and size would be taken for the new one.
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
         env["PYTHONPATH"] = os.pathsep.join([str(self.folder), *filter(None, [env.get("PYTHONPATH")])])
 
     def add(self, package: str, group: str, entry: str, source: str) -> None:
