@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from harness.errors import UsageError
 
@@ -109,7 +109,8 @@ class PluginGroup(Generic[T]):
     """The entries of one group: found by name, loaded on first use, and checked.
 
     An entry must name an object of type `kind`; `mistakes` lists what else is wrong with it; `is_built_in` tells
-    whether a name is taken. Names of the rooms are taken too.
+    whether a name is taken. Names of the rooms are taken too. Entries of the rooms are checked by a test, not at every
+    start.
     """
 
     def __init__(
@@ -127,7 +128,10 @@ class PluginGroup(Generic[T]):
 
     def here(self) -> dict[str, T]:
         """What the rooms bring in, by name."""
-        return {plugin.name: self._checked(plugin) for plugin in in_rooms(self.group)}
+        for plugin in in_rooms(self.group):
+            if plugin.name not in self._loaded:
+                self._loaded[plugin.name] = (plugin, cast(T, plugin.load()))
+        return {plugin.name: self._loaded[plugin.name][1] for plugin in in_rooms(self.group)}
 
     def names(self) -> list[str]:
         """The names of all that can be found: of the rooms, and of other packages."""
@@ -152,17 +156,17 @@ class PluginGroup(Generic[T]):
         """The object of another package's entry, checked."""
         if self._is_built_in(plugin.name) or plugin.name in self.here():
             raise UsageError(f"{plugin}: this name is built in; the plug-in must choose another")
-        return self._checked(plugin)
+        loaded = self.checked(plugin)
+        self._loaded[plugin.name] = (plugin, loaded)
+        return loaded
 
-    def _checked(self, plugin: Plugin) -> T:
-        if plugin.name in self._loaded and self._loaded[plugin.name][0] == plugin:
-            return self._loaded[plugin.name][1]
+    def checked(self, plugin: Plugin) -> T:
+        """The object of any entry; a UsageError says what is wrong with it."""
         loaded = plugin.load()
         if not isinstance(loaded, self.kind):
             raise UsageError(f"{plugin}: {plugin.value} is {_describe(loaded)}, not a {_path(self.kind)}")
         if mistakes := [*self._name_mistakes(plugin, loaded), *self._mistakes(loaded)]:
             raise UsageError(f"{plugin}: {'; '.join(mistakes)}")
-        self._loaded[plugin.name] = (plugin, loaded)
         return loaded
 
     def all(self) -> Iterator[tuple[Plugin, str | None]]:
@@ -179,7 +183,7 @@ class PluginGroup(Generic[T]):
     def plugin(self, name: str) -> Plugin | None:
         """The entry of another package that an object came from; None if it is of this one."""
         found = self._loaded[name][0] if name in self._loaded else None
-        return None if found is None or found.value.startswith("harness.") else found
+        return None if found in in_rooms(self.group) else found
 
     def _name_mistakes(self, plugin: Plugin, loaded: T) -> Iterator[str]:
         name = getattr(loaded, "name", None)

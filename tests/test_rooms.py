@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,22 @@ def package(shop: Workshop, tmp_path: Path, room: str) -> ChangedPackage:
     shutil.rmtree(found.folder / "harness" / room)
     (found.folder / "harness" / room / "__pycache__").mkdir(parents=True)
     return found
+
+
+def test_entries_of_rooms_are_as_those_of_others_must_be(shop: Workshop) -> None:
+    """In a process that has used none of them: an option that is taken in would be in its own way."""
+    code = (
+        "from harness.cli.list import plugin_groups\n"
+        "from harness.plugins import in_rooms\n"
+        "for group in plugin_groups():\n"
+        "    for plugin in in_rooms(group.group):\n"
+        "        group.checked(plugin)\n"
+        "        print(group.group, plugin.name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=shop.env, capture_output=True, text=True, check=True)
+    rooms = [import_module(f"harness.{room}") for room in ROOMS]
+    entries = [(group, name) for room in rooms for group, names in room.ENTRY_POINTS.items() for name in names]
+    assert sorted(done.stdout.splitlines()) == sorted(f"{group} {name}" for group, name in entries)
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -8,7 +8,7 @@ from harness.analysis.compare import compare_runs
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.analysis.typed_table import runs_of_table
-from harness.api.extension import asked_for, extended, prepared
+from harness.api.extension import asked_for, extendable
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
@@ -109,8 +109,11 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
     `unpaired=True` the transcripts are of other inputs in the same strata.
     """
-    given = CompareOptions.given(options, settings)
-    options = prepared(given)
+    return _compare(transcripts, CompareOptions.given(options, settings))
+
+
+@extendable
+def _compare(transcripts: Transcripts, options: CompareOptions) -> CompareResult:
     _check_together(options)
     opened = open_transcripts(transcripts, options)
     if len(opened.sources) < 2:
@@ -121,13 +124,13 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
     chosen = replace(options, baseline=opened.shown_name(options.baseline, runs))
     found = compare_runs(runs, chosen, development=development)
     if options.unpaired:
-        return extended(CompareResult(found, opened.notes), given)
+        return CompareResult(found, opened.notes)
     further = [
         metric_remark(found.names, found.aligned.headers),
         _unused_remark(found, options),
         baseline_remark(found.aligned.headers[0].test, found.names),
     ]
-    return extended(CompareResult(found, [*opened.notes, *filter(None, further)]), given)
+    return CompareResult(found, [*opened.notes, *filter(None, further)])
 
 
 # What can be asked of four counts, beside extensions that read no columns.
@@ -136,12 +139,16 @@ _OF_A_TABLE = (ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions,
 
 def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
     """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
-    given = CompareOptions.given(options, settings)
-    of_counts = [entry.options for entry in asked_for(given) if not entry.reads_columns]
+    options = CompareOptions.given(options, settings)
+    of_counts = [entry.options for entry in asked_for(options) if not entry.reads_columns]
     why = "--table is four counts, without cases or columns"
-    CompareOptions.taken_from(given).refuse_others(why, *_OF_A_TABLE, *of_counts)
-    options = prepared(given)
-    return extended(CompareResult(compare_runs(runs_of_table(words), options)), given)
+    CompareOptions.taken_from(options).refuse_others(why, *_OF_A_TABLE, *of_counts)
+    return _compare_table(words, options)
+
+
+@extendable
+def _compare_table(words: Sequence[str], options: CompareOptions) -> CompareResult:
+    return CompareResult(compare_runs(runs_of_table(words), options))
 
 
 def _check_together(options: CompareOptions) -> None:

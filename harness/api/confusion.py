@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.confusion import Confusion, confusions, matrix_difference
-from harness.api.extension import extended, prepared
+from harness.api.extension import extendable
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
@@ -83,7 +83,10 @@ def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None,
 
     Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
     """
-    given = ConfusionOptions.given(options, settings)
-    options = prepared(given)
+    return _confusion(transcripts, ConfusionOptions.given(options, settings))
+
+
+@extendable
+def _confusion(transcripts: Transcripts, options: ConfusionOptions) -> ConfusionResult:
     opened = open_transcripts(transcripts, options)
-    return extended(ConfusionResult(confusions(opened.runs(), options), options, opened.notes), given)
+    return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)

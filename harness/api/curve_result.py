@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curves import make_curves
 from harness.analysis.element_curve import at_iou, free_response_curves
-from harness.api.extension import extended, prepared
+from harness.api.extension import extendable
 from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
@@ -115,9 +115,9 @@ class CurveResult(PictureResult):
         return look.axes
 
 
+@extendable
 def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
     """Curves over a threshold."""
-    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
     curves = make_curves(runs, options, precise=view.precise)
@@ -127,13 +127,11 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
                 f"hate {view.name}: {curve.name} found {curve.elements}, and places without one cannot be counted, so "
                 "there is no false positive rate; use hate pr or hate froc"
             )
-    result = CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
-    return extended(result, given)
+    return CurveResult(view, curves, options.confidence, opened.notes, find_crossings(curves))
 
 
+@extendable
 def object_curves(view: CurveView, transcripts: Transcripts, options: FrocOptions) -> CurveResult:
     """Curves over the false positives per image."""
-    given, options = options, prepared(options)
     opened = open_transcripts(transcripts, options)
-    result = CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)
-    return extended(result, given)
+    return CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)

@@ -1,7 +1,9 @@
 """Options that rooms and other packages add to a command, and what they add to its result."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Generic, TypeVar, cast
 
 from harness.api.result import Addition, Result
 from harness.errors import UsageError
@@ -10,6 +12,7 @@ from harness.options.entries import OptionsEntry, all_added
 
 O = TypeVar("O", bound=OptionSet)  # noqa: E741 (as R for results)
 R = TypeVar("R", bound=Result)
+F = TypeVar("F", bound=Callable[..., Result])
 
 
 class Extension(ABC, Generic[O, R]):
@@ -27,27 +30,29 @@ class Extension(ABC, Generic[O, R]):
         """What is added to the result of the command; `options` are as they were given."""
 
 
-def prepared(options: O) -> O:
-    """The options of a command, as the extensions that were asked for want them."""
-    for entry in asked_for(options):
-        options = _extension(entry).prepare(options)
-    return options
+def extendable(command: F) -> F:
+    """Let extensions change the options of a command, its last argument, and add to its result."""
 
+    @wraps(command)
+    def extended(*arguments: Any) -> Any:
+        *others, given = arguments
+        extensions = {entry.name: entry.load(Extension)() for entry in asked_for(given)}  # type: ignore[type-abstract]
+        options = given
+        for name, extension in extensions.items():
+            options = extension.prepare(options)
+            if name not in {entry.name for entry in asked_for(options)}:
+                raise UsageError(f"hate.options: {name}: its extension takes back the option that asks for it")
+        result = command(*others, options)
+        additions = {name: extension.add(result, given) for name, extension in extensions.items()}
+        for name, addition in additions.items():
+            if not isinstance(addition, Addition):
+                raise UsageError(f"hate.options: {name}: its extension adds {type(addition).__name__}, not an Addition")
+        return result.with_additions(additions)
 
-def extended(result: R, options: OptionSet) -> R:
-    """The result of a command, with what the extensions that were asked for add."""
-    additions = {entry.name: _extension(entry).add(result, options) for entry in asked_for(options)}
-    for name, addition in additions.items():
-        if not isinstance(addition, Addition):
-            raise UsageError(f"hate.options: {name}: its extension adds {type(addition).__name__}, not an Addition")
-    return result.with_additions(additions)
+    return cast(F, extended)
 
 
 def asked_for(options: OptionSet) -> list[OptionsEntry]:
     """The entries of which an option was given."""
     entries = [one for one in all_added() if isinstance(one, OptionsEntry) and isinstance(options, one.options)]
     return [entry for entry in entries if entry.asked(options)]
-
-
-def _extension(entry: OptionsEntry) -> Extension[Any, Any]:
-    return entry.load(Extension)()  # type: ignore[type-abstract]

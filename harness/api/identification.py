@@ -6,7 +6,7 @@ from dataclasses import replace
 from harness.analysis.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
 from harness.analysis.run_names import run_names
 from harness.api.curve_result import CurveResult
-from harness.api.extension import extended, prepared
+from harness.api.extension import extendable
 from harness.api.matrices import is_matrix, read_matrices
 from harness.api.transcripts import Given, OpenedTranscripts, listed, open_transcripts
 from harness.errors import UsageError
@@ -15,12 +15,11 @@ from harness.report.curve_view import CurveView
 from harness.site.locate import Source
 
 
+@extendable
 def rank_curves(view: CurveView, given: Given | Sequence[Given], options: CmcOptions) -> CurveResult:
     """Curves over the rank."""
-    asked, options = options, prepared(options)
     ranked, notes = ranks_of(given, options)
-    result = CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
-    return extended(result, asked)
+    return CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
 
 
 def ranks_of(given: Given | Sequence[Given], options: RankOptions) -> tuple[list[ProbeRanks], Sequence[str]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
-from harness.api.extension import extended, prepared
+from harness.api.extension import extendable
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult
 from harness.api.transcripts import Transcripts, open_transcripts
@@ -65,9 +65,12 @@ def rate(transcripts: Transcripts, options: RateOptions | None = None, **setting
 
     Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
     """
-    given = RateOptions.given(options, settings)
-    options = prepared(given)
+    return _rate(transcripts, RateOptions.given(options, settings))
+
+
+@extendable
+def _rate(transcripts: Transcripts, options: RateOptions) -> RateResult:
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
     replication = Replication(confidence=options.confidence, seed=options.seed)
-    return extended(RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes), given)
+    return RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes)

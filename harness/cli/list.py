@@ -28,6 +28,7 @@ from harness.transcript.read import TranscriptSummary
 from harness.transcript.settings import changed_params, in_words, part_of
 
 if TYPE_CHECKING:
+    from harness.plugins import PluginGroup
     from harness.site.catalogue import Catalogue
     from harness.site.layout import TestEntry, TranscriptEntry
 
@@ -319,25 +320,22 @@ def _params_text(params: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in params.items())
 
 
-def _plugins() -> tuple[Table, dict[str, Any]]:
-    """Every plug-in that is installed, loaded and checked."""
+def plugin_groups() -> "tuple[PluginGroup[Any], ...]":
+    """All groups of entry points."""
     from harness import measures, tasks
     from harness.cli import commands
     from harness.options.entries import GROUPS
-    from harness.plugins import PluginGroup
     from harness.transcript.importing import registry
 
-    groups: tuple[PluginGroup[Any], ...] = (
-        tasks.PLUGINS,
-        measures.PLUGINS,
-        registry.PLUGINS,
-        commands.PLUGINS,
-        *GROUPS,
-    )
+    return tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS, commands.PLUGINS, *GROUPS
+
+
+def _plugins() -> tuple[Table, dict[str, Any]]:
+    """Every plug-in that is installed, loaded and checked."""
     columns = ["package", "version", "group", "name", "problem"]
     entries = [
         dict(zip(columns, (plugin.package, plugin.version, plugin.group, plugin.name, problem), strict=True))
-        for group in groups
+        for group in plugin_groups()
         for plugin, problem in group.all()
     ]
     return Table(columns, [[entry[name] or "" for name in columns] for entry in entries]), {"plugins": entries}

@@ -232,5 +232,6 @@ test_argument = click.argument("test", shell_complete=complete_test)
 transcripts_argument = click.argument(
     "transcripts", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript
 )
+matrices_argument = click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
 
 PATH = click.Path(path_type=Path)

@@ -14,6 +14,7 @@ import msgspec
 
 from harness.errors import HateError
 from harness.model import Case
+from harness.options.entries import SectionEntry
 from harness.tasks.task import Task, TaskRules
 
 if TYPE_CHECKING:
@@ -39,12 +40,20 @@ class InputMaker(ABC):
 class Expansion(ABC):
     """A section of a script, as read from it. Plain data, which can be pickled."""
 
-    # What the section is called, as its entry is.
-    name: ClassVar[str]
+    # What it comes in by.
+    entry: ClassVar[SectionEntry]
     # What it must look like: a type for pydantic, such as dict[str, MySection].
     section: ClassVar[Any]
-    # The folder of made files in the cache, and what references to them begin with, as if it were data of the script.
-    made: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """What the section is called."""
+        return self.entry.name
+
+    @property
+    def made(self) -> str:
+        """The folder of made files in the cache; references begin with it, as if it were data of the script."""
+        return self.entry.made
 
     @classmethod
     @abstractmethod

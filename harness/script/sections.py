@@ -43,8 +43,8 @@ def _class(name: str) -> type[Expansion]:
     if entry is None:
         raise UsageError(f"section [{name}] is not here; install the package that it comes from")
     found = entry.load(Expansion)  # type: ignore[type-abstract]
-    if (found.name, found.made) != (entry.name, entry.made):
-        raise UsageError(f"{entry.where}: its name and made are not those of its entry, {entry.name} and {entry.made}")
+    if found.entry != entry:
+        raise UsageError(f"{entry.where}: its entry is not the one that names it, {entry.name}")
     return found
 
 

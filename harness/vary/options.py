@@ -3,7 +3,6 @@
 from harness.options.declaration import OptionSet, option
 from harness.options.entries import SectionEntry
 
-NAME = "vary"
 # The folder of made images in the cache.
 MADE = "varied"
 
@@ -17,5 +16,5 @@ class VaryOptions(OptionSet):
 
 
 VARY = SectionEntry(
-    name=NAME, where="harness.vary.variation:Variation", options=VaryOptions, made=MADE, holds="varied images"
+    name="vary", where="harness.vary.variation:Variation", options=VaryOptions, made=MADE, holds="varied images"
 )

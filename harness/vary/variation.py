@@ -18,7 +18,7 @@ from harness.script.expansion import ORIGINAL, Expansion, InputMaker
 from harness.script.schema import Word
 from harness.tasks.task import Task, TaskRules
 from harness.vary.kinds import EFFECTS_VERSION, KINDS
-from harness.vary.options import MADE, NAME
+from harness.vary.options import VARY
 
 if TYPE_CHECKING:
     from harness.script.load import Script
@@ -97,9 +97,8 @@ class Variation(Expansion):
 
     axes: tuple[VaryAxis, ...]
 
-    name = NAME
+    entry = VARY
     section = dict[Word, VarySection]
-    made = MADE
 
     @classmethod
     def of(cls, section: Mapping[str, VarySection]) -> Self | None:
@@ -153,12 +152,13 @@ class Variation(Expansion):
         has_places = (task.expect_is_file or task.structured_expect) and not task.moves_truth
         for axis in self.axes:
             if axis.name in FIXED_NAMES:
-                yield f"{NAME}.{axis.name}", "the name is taken; the columns of a case have it already"
+                yield f"{self.name}.{axis.name}", "the name is taken; the columns of a case have it already"
             if has_places and KINDS[axis.kind].moves:
                 text = f"{axis.kind} moves things, and the truth of a {task.name} test cannot be moved"
-                yield f"{NAME}.{axis.name}", text
+                yield f"{self.name}.{axis.name}", text
         if self.count > MAX_VERSIONS:
-            yield NAME, f"{self.count:,} versions of each case, the product of all values; at most {MAX_VERSIONS:,}"
+            text = f"{self.count:,} versions of each case, the product of all values; at most {MAX_VERSIONS:,}"
+            yield self.name, text
 
     def case_mistakes(self, case: Case, data: Collection[str]) -> Iterator[str]:
         """An input that is not an image."""

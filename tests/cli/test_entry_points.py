@@ -49,6 +49,11 @@ class Agreed(Extension):
 """
 
 
+def add_agreed(packages: Packages, code: str = OPTIONS_CODE) -> None:
+    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
+    packages.write("agreed_code", code)
+
+
 def python(shop: Workshop, code: str) -> "subprocess.CompletedProcess[str]":
     words = [sys.executable, "-c", code]
     return subprocess.run(words, cwd=shop.folder, env=shop.env, capture_output=True, text=True, timeout=WAIT)
@@ -114,8 +119,7 @@ def test_a_command_may_not_take_a_name_that_is_there(shop: Workshop, packages: P
 def test_options_of_another_package_add_to_a_result(shop: Workshop, packages: Packages) -> None:
     both = ("compare", "one.jsonl", "two.jsonl")
     before = shop.hate(*both, "--format", "json")
-    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
-    packages.write("agreed_code", OPTIONS_CODE)
+    add_agreed(packages)
     assert shop.hate(*both, "--format", "json").json == before.json
     found = shop.hate(*both, "--agreed", "--format", "json")
     assert found.json == before.json | {"agreed": {"cases": 3}}
@@ -132,8 +136,7 @@ def test_options_of_another_package_add_to_a_result(shop: Workshop, packages: Pa
 
 
 def test_the_same_options_in_python(shop: Workshop, packages: Packages) -> None:
-    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
-    packages.write("agreed_code", OPTIONS_CODE)
+    add_agreed(packages)
     code = (
         "import harness, pickle\n"
         "found = harness.compare(['one.jsonl', 'two.jsonl'], agreed=True)\n"
@@ -209,8 +212,7 @@ def test_options_that_would_be_in_the_way_are_refused_alone(
     shop: Workshop, packages: Packages, field: str, extends: str, message: str
 ) -> None:
     packages.add("sowing", "hate.options", "sown = sown_entry:SOWN", entry("sown", field, extends=extends))
-    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
-    packages.write("agreed_code", OPTIONS_CODE)
+    add_agreed(packages)
     done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed", "--format", "json")
     assert (done.status, done.json["agreed"]) == (0, {"cases": 3})
     assert message in done.err
@@ -225,6 +227,13 @@ def test_two_packages_with_one_option(shop: Workshop, packages: Packages) -> Non
     assert "its option --agreed is also one of agreeing; uninstall one of them" in done.err
 
 
+def test_an_extension_may_not_take_back_the_option_that_asks_for_it(shop: Workshop, packages: Packages) -> None:
+    add_agreed(packages, OPTIONS_CODE.replace('statistic="rate"', "agreed=False"))
+    done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == "hate: hate.options: agreed: its extension takes back the option that asks for it\n"
+
+
 @pytest.mark.parametrize("name", ["transcripts", "pairs"])
 def test_nothing_replaces_what_the_command_says(name: str, shop: Workshop, packages: Packages) -> None:
     source = entry(name, ASKED)
@@ -236,8 +245,7 @@ def test_nothing_replaces_what_the_command_says(name: str, shop: Workshop, packa
 
 
 def test_options_that_were_made_before_others_are_looked_for_stay_whole(shop: Workshop, packages: Packages) -> None:
-    packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
-    packages.write("agreed_code", OPTIONS_CODE)
+    add_agreed(packages)
     code = (
         "import copy, pickle, harness\n"
         "from harness.options.comparing import CompareOptions\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.extension import prepared
+from harness.api.extension import Extension
 from harness.options import DeclaredOption, declared_options
 from harness.options.entries import EXTENSIONS
 from tests.products.conftest import AllRuns
@@ -48,8 +48,10 @@ def asked(name: str, command: str) -> tuple[Word, list[str]]:
     """The option that asks for an extension, and what else it makes of the command, as words."""
     option = asking(name)
     word = words_of(command, option)[-1]
-    given = EXTENSIONS.here()[name].extends.of({option.name: True if option.type is bool else word[-1]})
-    others = {key: value for key, value in prepared(given).changed().items() if key != option.name}
+    entry = EXTENSIONS.here()[name]
+    given = entry.extends.of({option.name: True if option.type is bool else word[-1]})
+    prepared = entry.load(Extension)().prepare(given)  # type: ignore[type-abstract]
+    others = {key: value for key, value in prepared.changed().items() if key != option.name}
     return word, [text for key, value in others.items() for text in (f"--{key.replace('_', '-')}", str(value))]
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import msgspec
 from harness.files.toml import Section
 from harness.script.expansion import ORIGINAL, Expansion, InputError, InputMaker
+from shout_entry import SHOUT
 
 class ShoutSection(Section):
     marks: list[int]
@@ -26,7 +27,7 @@ class ShoutSection(Section):
 @dataclass(frozen=True)
 class Shout(Expansion):
     marks: tuple[int, ...]
-    name, section, made = "shout", ShoutSection, "shouted"
+    entry, section = SHOUT, ShoutSection
     identity, columns = "shouting 1", ("marks",)
 
     @classmethod

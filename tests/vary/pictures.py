@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.workshop import SCRIPT
+
 Plane = npt.NDArray[Any]
 
-SCRIPT = """\
-format = 1
-[test]
-name = "toy"
-version = "1.0"
-synopsis = "a toy"
-task = "{task}"
-[data.images]
-path = "images"
-[cases]
-table = "cases.csv"
-"""
+IMAGES = '[data.images]\npath = "images"\n'
 
 
 def picture(height: int = 20, width: int = 24, *, channels: int = 0) -> Plane:
@@ -46,5 +37,5 @@ def varied_script(
     cases = "\n".join(f"{name.partition('.')[0]},{{images}}/{name},{name}" for name in images)
     (folder / "cases.csv").write_text(rows or f"id,input,expect\n{cases}\n", encoding="utf-8")
     path = folder / "toy.hate.toml"
-    path.write_text(SCRIPT.format(task=task) + keys + vary, encoding="utf-8")
+    path.write_text(SCRIPT.format(task=task, keys=IMAGES, sections=keys + vary), encoding="utf-8")
     return path

@@ -6,27 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import FormatOptions, command_options
+from harness.cli.options import FormatOptions, command_options, matrices_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
-from harness.options import DesignOptions, PlotOptions, Range, option
+from harness.lab.options import PermutationTestOptions
+from harness.options import DesignOptions, PlotOptions, option
 from harness.options.curves import MatrixOptions, RankCurveOptions
 
 if TYPE_CHECKING:
     from harness.lab.galleries.report import GalleriesResult
 
 
-class GalleriesOptions(MatrixOptions, RankCurveOptions, DesignOptions):
+class GalleriesOptions(PermutationTestOptions, MatrixOptions, RankCurveOptions, DesignOptions):
     """Options of `hate galleries`."""
 
     by: str = option("--by", metavar="COLUMN", help="The images of each value of this column are the gallery in turn.")
     mix: bool = option("--mix", default=False, help="Also give each gallery an equal share of all images.")
-    permutations: int = option(
-        "--permutations",
-        default=999,
-        within=Range(19, 1_000_000),
-        metavar="N",
-        help="How many permutations the test draws.",
-    )
 
 
 def galleries(
@@ -51,7 +45,7 @@ class GalleriesCommandOptions(GalleriesOptions, PlotOptions, FormatOptions):
 
 
 @click.command("galleries")
-@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
+@matrices_argument
 @command_options(GalleriesCommandOptions)
 def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions) -> None:
     """Does the choice of the gallery matter? Use each set of images as the gallery, and test whether the rates differ.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import FormatOptions, command_options
+from harness.cli.options import FormatOptions, command_options, matrices_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.options import ConfidenceOptions, PlotOptions, Range, SeedOptions, option
 from harness.options.curves import MatrixOptions
@@ -74,7 +74,7 @@ class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):
 
 
 @click.command("permute")
-@click.argument("matrices", nargs=-1, required=True, metavar="MATRIX|TEST...")
+@matrices_argument
 @command_options(PermuteCommandOptions)
 def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> None:
     """Permute gallery and probe images: the recognition rate of these people with other choices of image.

@@ -10,6 +10,7 @@ from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_option
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format
 from harness.errors import UsageError
+from harness.lab.options import PermutationTestOptions
 from harness.options import DownloadOptions, PlotOptions, Range, SeedOptions, option
 from harness.options.curves import MatrixOptions
 from harness.params import Param, ParamType
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from harness.lab.urn.report import UrnResult
 
 
-class UrnOptions(MatrixOptions, SeedOptions, DownloadOptions):
+class UrnOptions(PermutationTestOptions, MatrixOptions, SeedOptions, DownloadOptions):
     """What is repeated, how it is grouped, and how the test is made."""
 
     group: str = option("--group", metavar="COLUMN", help="The partition to test, such as subject or image.")
@@ -73,13 +74,6 @@ class UrnOptions(MatrixOptions, SeedOptions, DownloadOptions):
         within=Range(1, 1000),
         metavar="N",
         help="Repeat the analysis N times, each time with a random half of the repetitions.",
-    )
-    permutations: int = option(
-        "--permutations",
-        default=999,
-        within=Range(19, 1_000_000),
-        metavar="N",
-        help="How many permutations the test draws.",
     )
     alpha: float = option(
         "--alpha",

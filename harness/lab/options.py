@@ -1,0 +1,15 @@
+"""Options that several experiments share."""
+
+from harness.options import OptionSet, Range, option
+
+
+class PermutationTestOptions(OptionSet):
+    """A test by permutations."""
+
+    permutations: int = option(
+        "--permutations",
+        default=999,
+        within=Range(19, 1_000_000),
+        metavar="N",
+        help="How many permutations the test draws.",
+    )
