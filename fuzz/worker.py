@@ -20,7 +20,7 @@ from fuzz.sample import Sample
 from fuzz.samples import all_samples
 
 # Of the whole process: what asks for more gets a MemoryError, which is a finding.
-MOST_MEMORY = 6 << 30
+MAX_MEMORY = 6 << 30
 PATIENCE = 3 * SECONDS
 
 
@@ -92,7 +92,7 @@ def _kind(wrong: str) -> str:
 
 def work(theirs: Connection, folder: Path, options: argparse.Namespace, first: int, deadline: float) -> None:
     """Make attempts, and say of each that it begins and how it ended."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     # Programs and C code print to the file numbers; our own mistakes are still seen.
     sys.stderr = os.fdopen(os.dup(2), "w")
     with Path(os.devnull).open("w") as nowhere:

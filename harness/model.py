@@ -14,9 +14,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import astuple, replace
 
 # The most columns that cases may have: each becomes an array in memory.
-MOST_COLUMNS = 1_000
+MAX_COLUMNS = 1_000
 # The most names of values in one transcript: each becomes a measure, and an array in memory.
-MOST_VALUES = 100
+MAX_VALUES = 100
 
 
 class Outcome(StrEnum):

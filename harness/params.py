@@ -10,7 +10,7 @@ from enum import StrEnum
 from harness.errors import UsageError
 
 Value = float | int | str | bool
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 # Sums of numbers from 1e-300 to 1e300 need 600 digits; the rest is for the digits that users write.
 _EXACT = Context(prec=2000)
 
@@ -120,8 +120,8 @@ def _linear(name: str, part: str, first: Decimal, last: Decimal, step: Decimal) 
     if step == 0 or (last - first) * step < 0:
         raise UsageError(f"--param {name}={part}: a step of {step} never gets from {first} to {last}")
     count = (last - first) // step
-    if count >= MOST_VALUES:
-        raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; use a larger step")
+    if count >= MAX_VALUES:
+        raise UsageError(f"--param {name}={part}: more than {MAX_VALUES:,} values; use a larger step")
     return [first + step * i for i in range(int(count) + 1)]
 
 
@@ -132,8 +132,8 @@ def _logarithmic(name: str, part: str, first: Decimal, last: Decimal, factor: De
     with localcontext(prec=100):  # powers of 1.0001 have too many digits
         while values[-1] * factor <= last:
             values.append(values[-1] * factor)
-            if len(values) > MOST_VALUES:
-                raise UsageError(f"--param {name}={part}: more than {MOST_VALUES:,} values; use a larger factor")
+            if len(values) > MAX_VALUES:
+                raise UsageError(f"--param {name}={part}: more than {MAX_VALUES:,} values; use a larger factor")
     return values
 
 

@@ -28,7 +28,7 @@ CLUTTERS = ("plain", "lines", "texture")
 LABELS = ("circle", "square", "triangle")
 # How much brighter than the background an object is.
 LIGHTS = {"bright": 70, "dim": 26}
-MOST_OBJECTS = 4
+MAX_OBJECTS = 4
 SMALLEST, LARGEST = 9, 26
 EMPTY_EVERY, HEAP_EVERY = 7, 6  # of the scenes, one in so many has no object, or a heap of small ones
 
@@ -97,7 +97,7 @@ def make_scene(number: int, clutter: str, rng: random.Random) -> Scene:
         return scene
     if number % HEAP_EVERY == 0:
         add_heap(scene, rng)
-    for _ in range(1 + below(MOST_OBJECTS, rng)):
+    for _ in range(1 + below(MAX_OBJECTS, rng)):
         size = SMALLEST + below(LARGEST - SMALLEST, rng)
         height = max(SMALLEST, size + below(5, rng) - 2)
         shape = Shape(

@@ -22,11 +22,11 @@ from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.replication.estimates import Estimates
 
-MOST_PAIRS = 66
+MAX_PAIRS = 66
 # Columns whose numbers, if they are numbers, are names.
 CLASSES = ("id", "truth", "expect", "stratum", "psu", "original")
 # Cases times groups that are held in memory at once, to compare groups.
-MOST_CELLS = 1 << 27
+MAX_CELLS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def distinct_columns(by: Sequence[Breakdown]) -> list[str]:
 
 def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
     """Break runs, and pairs of them, down by a column."""
-    if len(pairs) > MOST_PAIRS:
+    if len(pairs) > MAX_PAIRS:
         raise UsageError(f"--by with {len(pairs):,} pairs is too much to read; compare with one run: --baseline NAME")
     groups = groups_of(study.aligned, by)
     members = [groups.codes == code for code in range(len(groups.labels))]
@@ -143,7 +143,7 @@ def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) ->
 
 def _gap_contrast(cells: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) -> GapContrast | None:
     """The difference of the gaps of two runs, in the groups that vary for both."""
-    if 2 * len(rows) * cells.study.aligned.n > MOST_CELLS:
+    if 2 * len(rows) * cells.study.aligned.n > MAX_CELLS:
         return None
     known = sorted(set(_varying(rows, pair[0])) & set(_varying(rows, pair[1])))
     return gap_contrast(cells, known, pair)
@@ -173,7 +173,7 @@ def _varying(rows: Sequence[Group], run: int) -> list[int]:
 
 def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
     known = _varying(rows, run)
-    if len(known) < 2 or len(known) * of.study.aligned.n > MOST_CELLS:
+    if len(known) < 2 or len(known) * of.study.aligned.n > MAX_CELLS:
         return None
     cells = of.of([run], known)
     if cells is None or cells.estimates is None:
@@ -192,7 +192,7 @@ def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[floa
 
     Neither, if too few groups have a variance.
     """
-    if len(members) * study.aligned.n > MOST_CELLS:
+    if len(members) * study.aligned.n > MAX_CELLS:
         return None, None
     try:
         cells = study.cells([(0, inside) for inside in members])
@@ -242,7 +242,7 @@ def _adjusted_interactions(raw: Sequence[Interaction | None]) -> list[Interactio
 def _interaction(of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int) -> Interaction | None:
     """Wald's test that a difference is the same in all groups in which it has a variance."""
     known = [i for i, row in enumerate(rows) if (gap := row.pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
-    if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MOST_CELLS:
+    if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MAX_CELLS:
         return None
     cells = of.of(pairs[k], known)
     if cells is None or cells.estimates is None:

@@ -75,7 +75,7 @@ def all_labels(columns: Sequence[TextArray]) -> list[str]:
 
 
 # With more classes times cases there are no intervals: they would take minutes.
-MOST_ESTIMATED = 50_000_000
+MAX_ESTIMATED = 50_000_000
 
 
 # Counts; weights if pixels have them.
@@ -99,7 +99,7 @@ class ClassRates:
         self.copies = copies
         self._labels, self._replication = labels, Replication(confidence=confidence)
         self._sample = None if sampling is None else sampling.sample
-        self._affordable = sampling is not None and len(labels) * sampling.sample.cases <= MOST_ESTIMATED
+        self._affordable = sampling is not None and len(labels) * sampling.sample.cases <= MAX_ESTIMATED
         self.method = "wilson" if self._affordable else "none"
         self.target = "new independent cases"
         if sampling is not None and sampling.known and self._affordable:
@@ -136,7 +136,7 @@ class ClassRates:
 
 
 # Free-text answers are not classes, and their matrix would fill the memory.
-MOST_LABELS = 2000
+MAX_LABELS = 2000
 
 
 @dataclass(frozen=True)
@@ -200,10 +200,10 @@ def confusions(runs: Sequence[Run], options: ConfusionOptions) -> list[Confusion
         raise TranscriptError(f"{runs[0].source}: no case whose class is known; a confusion matrix needs truth")
     answers = [find_answers(run, order, options) for run, order in zip(runs, aligned.orders, strict=True)]
     labels = all_labels([column[truths.known] for column in (truths.label, *(answer.label for answer in answers))])
-    if len(labels) > MOST_LABELS:
+    if len(labels) > MAX_LABELS:
         raise TranscriptError(
             f"{runs[0].source}: {len(labels):,} different labels; "
-            f"a confusion matrix is for classes, at most {MOST_LABELS:,}"
+            f"a confusion matrix is for classes, at most {MAX_LABELS:,}"
         )
     # One case gives a matrix, but is not a sample.
     sampling = take_sample(aligned, options) if aligned.n > 1 else None

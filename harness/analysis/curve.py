@@ -152,13 +152,13 @@ class CurveCrossings:
 
 
 # With more curves, nobody reads about pairs of them.
-MOST_CURVES = 12
+MAX_CURVES = 12
 
 
 def find_crossings(curves: Sequence[Curve]) -> list[CurveCrossings]:
     """All pairs that cross."""
     known = [(curve.name, curve.counts) for curve in curves if curve.counts is not None and curve.has_negatives]
-    if len(known) > MOST_CURVES or len(known) < len(curves):
+    if len(known) > MAX_CURVES or len(known) < len(curves):
         return []
     pairs = [CurveCrossings(a, b, crossings(of_a, of_b)) for (a, of_a), (b, of_b) in combinations(known, 2)]
     return [pair for pair in pairs if pair.places]

@@ -90,7 +90,7 @@ class Pairing:
 
 # The fields that come from the run; all others belong to the case and are the same in both runs.
 OF_RUN = ("outcome", "actual", "score", "error", "message", "seconds", "memory")
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -194,5 +194,5 @@ def _known(columns: Iterable[str]) -> list[str]:
 
 
 def _unmatched(waiting: dict[Key, tuple[int, Trial]]) -> UnmatchedCases:
-    first = sorted(waiting, key=lambda key: waiting[key][0])[:MOST_NAMED]
+    first = sorted(waiting, key=lambda key: waiting[key][0])[:MAX_NAMED]
     return UnmatchedCases(len(waiting), [key_text(key) for key in first])

@@ -11,7 +11,7 @@ from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.stats.rates import Interval
 
 # The contrasts grow with the fourth power, and of so many the interval says nothing any more.
-MOST_GROUPS = 30
+MAX_GROUPS = 30
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def adjusted_contrasts(found: Sequence[GapContrast | None]) -> list[GapContrast 
 
 def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -> GapContrast | None:
     """A pair of runs in some groups; None with fewer than two of them, too many, or one without an error."""
-    cells = of.of(pair, groups) if 2 <= len(groups) <= MOST_GROUPS else None
+    cells = of.of(pair, groups) if 2 <= len(groups) <= MAX_GROUPS else None
     if cells is None or cells.estimates is None or not (cells.estimates.df() >= 1).all():
         return None
     estimates, replication = cells.estimates, of.study.replication

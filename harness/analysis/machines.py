@@ -7,7 +7,7 @@ from harness.model import join_names
 from harness.transcript.format import Header
 
 # Names that a sentence lists.
-MOST_NAMED = 4
+MAX_NAMED = 4
 MAY_DIFFER = "a difference in time or memory may be the machines', not the algorithms'."
 
 
@@ -27,13 +27,11 @@ def machine_lines(names: Sequence[str], headers: Sequence[Header]) -> list[str]:
     unknown = by_machine.pop("", [])
     lines = []
     if len(by_machine) > 1:
-        places = [
-            f"{join_names(own, MOST_NAMED)} ran on {where}" for where, own in list(by_machine.items())[:MOST_NAMED]
-        ]
-        places += ["others elsewhere"] * (len(by_machine) > MOST_NAMED)
+        places = [f"{join_names(own, MAX_NAMED)} ran on {where}" for where, own in list(by_machine.items())[:MAX_NAMED]]
+        places += ["others elsewhere"] * (len(by_machine) > MAX_NAMED)
         lines.append(f"{', '.join(places)}: {MAY_DIFFER}")
     if unknown:
-        lines.append(f"It is not known on which machine {join_names(unknown, MOST_NAMED)} ran: {MAY_DIFFER}")
+        lines.append(f"It is not known on which machine {join_names(unknown, MAX_NAMED)} ran: {MAY_DIFFER}")
     return lines
 
 

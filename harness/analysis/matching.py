@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from harness.analysis.align import Run
 
 _Number = TypeVar("_Number", bound=np.generic)
-MOST_NAMED = 5
+MAX_NAMED = 5
 # If runs have different numbers of answers per case, their least common multiple is matched, up to this many.
-MOST_ANSWERS = 1000
+MAX_ANSWERS = 1000
 
 
 def taken(values: npt.NDArray[_Number], places: IntArray) -> npt.NDArray[_Number]:
@@ -42,11 +42,11 @@ def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray |
     if len(set(answers)) == 1:
         return [(_keys(run), None) for run in runs]
     common = math.lcm(*answers)
-    if common > MOST_ANSWERS:
+    if common > MAX_ANSWERS:
         many = ", ".join(map(str, sorted(set(answers))))
         raise TranscriptError(
             f"{runs[0].source} and the others have {many} answers per case, with a common multiple over "
-            f"{MOST_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
+            f"{MAX_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
         )
     matched: list[tuple[Sequence[str], IntArray | None]] = []
     for run, own in zip(runs, answers, strict=True):
@@ -105,8 +105,8 @@ def _missing(runs: Sequence[Run], keys: Sequence[Sequence[str]], everything: set
     for run, own in zip(runs, keys, strict=True):
         lacking = sorted(everything.difference(own))
         if lacking:
-            some = ", ".join(_case_text(key) for key in lacking[:MOST_NAMED])
-            more = ", ..." if len(lacking) > MOST_NAMED else ""
+            some = ", ".join(_case_text(key) for key in lacking[:MAX_NAMED])
+            more = ", ..." if len(lacking) > MAX_NAMED else ""
             parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
     return f"not the same cases: {'; '.join(parts)}; --intersect compares the cases that all have"
 

@@ -26,7 +26,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return unique
 
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 # Enough of a digest to distinguish two.
 _DIGEST_SHOWN = 14
 
@@ -38,8 +38,8 @@ def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
         for name, header in zip(names[1:], headers[1:], strict=True)
         if (how := test_difference(headers[0].test, header.test) or _version_difference(headers[0], header))
     ]
-    if len(other) > MOST_SHOWN:
-        other = [*other[:MOST_SHOWN], f"and {len(other) - MOST_SHOWN:,} more"]
+    if len(other) > MAX_SHOWN:
+        other = [*other[:MAX_SHOWN], f"and {len(other) - MAX_SHOWN:,} more"]
     if other:
         raise TranscriptError("\n  ".join(other))
 

@@ -21,7 +21,7 @@ from harness.transcript.columns import Coded
 from harness.transcript.format import Header
 
 # Pairs of columns that are looked at for the identities of a comparison, and cases that a first look takes.
-_MOST_COLUMN_PAIRS, _HEAD = 200, 256
+_MAX_COLUMN_PAIRS, _HEAD = 200, 256
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def identity_columns(aligned: AlignedRuns) -> tuple[str, str] | None:
         return None
     columns = {name: column for name in aligned.cases.columns if (column := aligned.column(name)) is not None}
     full = {name: column for name, column in columns.items() if column.codes.min(initial=0) >= 0}
-    for pair in islice(combinations(full, 2), _MOST_COLUMN_PAIRS):
+    for pair in islice(combinations(full, 2), _MAX_COLUMN_PAIRS):
         if _say_the_same(full[pair[0]], full[pair[1]], positive):
             return pair
     # A side of which every case has its own is no side.

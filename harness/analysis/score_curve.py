@@ -37,7 +37,7 @@ from harness.stats.replication.balanced import balanced_size
 LONGEST = 5000
 THINNED = 1000
 # With more units times points, bands by replication take too long.
-MOST_REPLICATED = 1 << 24
+MAX_REPLICATED = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def places(counts: ThresholdCounts, basis: CurveBasis, whole: int | None = None)
     if limit == 0:
         return np.arange(size)
     if limit is None:
-        slow = _replicated(basis) and basis.sample.units * size > MOST_REPLICATED
+        slow = _replicated(basis) and basis.sample.units * size > MAX_REPLICATED
         limit = THINNED if size > LONGEST or slow else size
     return thinned(counts, max(limit, 2), size)
 

@@ -10,7 +10,7 @@ from harness.stats.arrays import IntArray
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import AlgorithmInfo, Header, TestInfo
 
-MOST_CASES = 10_000_000
+MAX_CASES = 10_000_000
 # The outcomes of a positive case, by whether it succeeded.
 _OUTCOME = [[one.value for one in OUTCOMES].index(name) for name in ("FN", "TP")]
 
@@ -22,8 +22,8 @@ def runs_of_table(words: Sequence[str]) -> list[Run]:
         raise UsageError(
             f"--table: {len(counts)} numbers; expected four: both failed, only A right, only B right, both"
         )
-    if not 0 < sum(counts) <= MOST_CASES:
-        raise UsageError(f"--table: {sum(counts):,} cases; expected 1 to {MOST_CASES:,}")
+    if not 0 < sum(counts) <= MAX_CASES:
+        raise UsageError(f"--table: {sum(counts):,} cases; expected 1 to {MAX_CASES:,}")
     a = np.repeat([0, 1, 0, 1], counts)
     b = np.repeat([0, 0, 1, 1], counts)
     ids = [str(number) for number in range(a.size)]

@@ -23,7 +23,7 @@ from harness.stats.estimate import Estimate, independent_difference, with_adjust
 from harness.stats.multiplicity import Multiplicity, adjusted
 from harness.transcript.format import Header
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 # Shares of strata that differ by more get a note.
 MIXED = 0.02
 
@@ -63,7 +63,7 @@ def _agreed(measure: Measure, names: Sequence[str], headers: Sequence[Header]) -
 
 def _some(names: set[str]) -> str:
     ordered = sorted(names)
-    return ", ".join(ordered[:MOST_NAMED]) + (", ..." if len(ordered) > MOST_NAMED else "")
+    return ", ".join(ordered[:MAX_NAMED]) + (", ..." if len(ordered) > MAX_NAMED else "")
 
 
 def unpaired_pairs(runs: Sequence[RunSummary], multiplicity: Multiplicity) -> list[Pair]:

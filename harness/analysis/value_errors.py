@@ -19,7 +19,7 @@ from harness.stats.replication.statistic import Numbers, SmoothFormula
 
 # The mean error is shown in bins of the truth: so many at most, and about so many units in each at least, since fewer
 # would have wide intervals.
-MOST_BINS, LEAST_UNITS = 10, 8
+MAX_BINS, MIN_UNITS = 10, 8
 # Bland and Altman's limits are for 95 % of the differences, whatever the confidence of their intervals.
 AGREEING = 0.95
 
@@ -64,7 +64,7 @@ def errors_over_truth(aligned: AlignedRuns, sampling: Sampling, replication: Rep
 
 
 def _bins(study: Measurement, truth: FloatArray) -> list[ErrorBin]:
-    count = min(MOST_BINS, study.sampling.sample.units // LEAST_UNITS)
+    count = min(MAX_BINS, study.sampling.sample.units // MIN_UNITS)
     if count < 2:
         return []
     try:

@@ -28,12 +28,12 @@ from harness.tasks import find_task
 # Points of a curve: more cannot be seen, and all of them are in the page.
 POINTS = 400
 # Curves that can be told apart in one chart.
-MOST_CURVES = 7
+MAX_CURVES = 7
 
 
 def curve_section(material: ReportMaterial) -> ReportSection | None:
     """The curve that the task has: over a threshold, or over ranks; None if there is none."""
-    runs = material.runs[:MOST_CURVES]
+    runs = material.runs[:MAX_CURVES]
     try:
         parts = _rank_parts(runs, material) if _uses_gallery(runs[0]) else _threshold_parts(runs, material)
     except HateError:  # no scores, or cases of one kind only

@@ -28,9 +28,9 @@ from harness.transcript.format import Header
 from harness.transcript.read import read_end
 
 # Columns that are broken down if none are named.
-MOST_COLUMNS = 8
+MAX_COLUMNS = 8
 # Groups that a column may have that nobody asked for.
-MOST_GROUPS = 12
+MAX_GROUPS = 12
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ReportMaterial:
         columns = [*declared, *study.aligned.column_names()]
         found: list[Breakdown] = []
         for by, groups in distinct_groups(study.aligned, columns, apart=study.sampling.psu).items():
-            if len(found) == MOST_COLUMNS or (by not in declared and len(groups.labels) > MOST_GROUPS):
+            if len(found) == MAX_COLUMNS or (by not in declared and len(groups.labels) > MAX_GROUPS):
                 continue
             with suppress(HateError):  # no group of it has a value
                 found.append(break_down(study, pairs, by))

@@ -33,8 +33,8 @@ from harness.transcript.format import now
 
 SUFFIXES = (".html", ".htm", ".md", ".pdf")
 # Pairs that are compared in each group, and names in a title.
-MOST_PAIRS = 6
-MOST_NAMES = 3
+MAX_PAIRS = 6
+MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _comparison(material: ReportMaterial) -> Report:
     options = replace(CompareOptions.taken_from(material.options), baseline=material.baseline, by=())
     found = compare_runs(material.runs, options)
     study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
-    pairs = found.places if len(found.places) <= MOST_PAIRS else []
+    pairs = found.places if len(found.places) <= MAX_PAIRS else []
     groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
     remarks = [metric_remark(found.names, found.aligned.headers), baseline_remark(material.header.test, found.names)]
     return Report(
@@ -198,7 +198,7 @@ def _comparison(material: ReportMaterial) -> Report:
 
 def _title(found: Comparison) -> str:
     test, names = found.aligned.headers[0].test, found.names
-    who = join_names(names) if len(names) <= MOST_NAMES else f"{len(names)} runs"
+    who = join_names(names) if len(names) <= MAX_NAMES else f"{len(names)} runs"
     return f"{who} on {test.name} {test.version}"
 
 

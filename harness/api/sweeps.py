@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from harness.report.plots.canvas import Picture
     from harness.stats.estimate import Estimate
 
-LONGEST_NAME = 150
+MAX_NAME_LENGTH = 150
 
 
 class ValuesOptions(OptionSet):
@@ -422,7 +422,7 @@ def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: S
     names: dict[str, None] = {}
     for setting in settings:
         words = [algorithm, *(f"{name}={value_text(setting[name])}" for name in swept)]
-        stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:LONGEST_NAME] or "run"
+        stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:MAX_NAME_LENGTH] or "run"
         number, name = 1, f"{stem}.jsonl"
         while name in names:
             number += 1

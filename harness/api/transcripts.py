@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from harness.transcript.columns import Columns
 
 # More runs of one algorithm than anyone reads about in a line.
-MOST_TOLD = 10
+MAX_TOLD = 10
 # Cases of a transcript that a notebook shows.
-MOST_ROWS = 20
+MAX_ROWS = 20
 
 
 class HasTranscript(Protocol):
@@ -181,7 +181,7 @@ class Transcript(Result):
     def blocks(self) -> list[Block]:
         """A line about the run, and its first cases."""
         view = self._view
-        return [Paragraphs([run_line(view.run)]), view_table(replace(view, trials=view.trials[:MOST_ROWS]))]
+        return [Paragraphs([run_line(view.run)]), view_table(replace(view, trials=view.trials[:MAX_ROWS]))]
 
     def table(self) -> Table:
         """A row for each record."""
@@ -245,9 +245,9 @@ def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
         return ""
     parts = [
         f"{run.name} is {run.source.known_as}{words and f' ({words})'}"
-        for run, words in zip(runs[:MOST_TOLD], map(in_words, params), strict=False)
+        for run, words in zip(runs[:MAX_TOLD], map(in_words, params), strict=False)
     ]
-    more = f", and {len(runs) - MOST_TOLD:,} more" if len(runs) > MOST_TOLD else ""
+    more = f", and {len(runs) - MAX_TOLD:,} more" if len(runs) > MAX_TOLD else ""
     return f"runs of {algorithm}: {', '.join(parts)}{more}"
 
 

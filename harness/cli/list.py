@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 # Nobody reads a longer list; a site has pages and indexes for that.
-MOST_TRANSCRIPTS = 1000
+MAX_TRANSCRIPTS = 1000
 
 
 def tests_at_sites() -> list[dict[str, Any]]:
@@ -67,12 +67,11 @@ def _from_all(look: Callable[["Catalogue", str], list[dict[str, Any]]]) -> list[
 
 def _first_transcripts(catalogue: "Catalogue", site: str) -> list[dict[str, Any]]:
     found = [
-        _site_transcript(test, entry, site)
-        for test, entry in islice(_site_transcripts(catalogue), MOST_TRANSCRIPTS + 1)
+        _site_transcript(test, entry, site) for test, entry in islice(_site_transcripts(catalogue), MAX_TRANSCRIPTS + 1)
     ]
-    if len(found) > MOST_TRANSCRIPTS:
-        remark(f"{site}: only the first {MOST_TRANSCRIPTS:,} transcripts are listed")
-    return found[:MOST_TRANSCRIPTS]
+    if len(found) > MAX_TRANSCRIPTS:
+        remark(f"{site}: only the first {MAX_TRANSCRIPTS:,} transcripts are listed")
+    return found[:MAX_TRANSCRIPTS]
 
 
 def _site_transcripts(catalogue: "Catalogue") -> Iterator[tuple[str, "TranscriptEntry"]]:

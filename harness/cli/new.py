@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 _EFFECT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+(?:\.\d*)?|\.\d+)(?:/(\d{1,6}))?", re.ASCII)
-LARGEST_MATRIX = 50_000
+MAX_MATRIX_SIDE = 50_000
 
 
 class NewMatrixOptions(SeedOptions, OverwriteOptions):
     """Options of `hate new matrix`."""
 
-    subjects: int = option("--subjects", default=256, within=Range(2, LARGEST_MATRIX), metavar="N", help="People.")
+    subjects: int = option("--subjects", default=256, within=Range(2, MAX_MATRIX_SIDE), metavar="N", help="People.")
     images: int = option(
         "--images", default=4, within=Range(1, 10_000), metavar="K", help="How many images of each subject."
     )
@@ -63,8 +63,8 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
     if len(set(names)) < len(names):
         raise UsageError("--effect: one name is given twice")
     recipe = MatrixRecipe(options.subjects, options.images, effects, options.separation, options.seed)
-    if recipe.size > LARGEST_MATRIX:
-        raise UsageError(f"--subjects x --images is {recipe.size:,} rows and columns; at most {LARGEST_MATRIX:,}")
+    if recipe.size > MAX_MATRIX_SIDE:
+        raise UsageError(f"--subjects x --images is {recipe.size:,} rows and columns; at most {MAX_MATRIX_SIDE:,}")
     check_free([("FILE.npy", there) for there in matrix_files(path)], force=options.force)
     written = write_matrix(recipe, path, force=options.force)
     remark(f"{recipe.size:,} x {recipe.size:,}, seed {recipe.seed}: {', '.join(map(str, written))}")

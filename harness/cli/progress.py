@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # The workers whose rates are shown one by one.
-MOST_RATES = 3
+MAX_RATES = 3
 
 
 class TerminalBar:
@@ -61,8 +61,8 @@ class TerminalBar:
 def _workers(rates: Sequence[float]) -> str:
     if not rates:
         return "(no worker)"
-    each = rates if len(rates) <= MOST_RATES else (rates[0], rates[-1])
-    between = " + " if len(rates) <= MOST_RATES else " to "
+    each = rates if len(rates) <= MAX_RATES else (rates[0], rates[-1])
+    between = " + " if len(rates) <= MAX_RATES else " to "
     return f"({len(rates):,} workers: {between.join(f'{rate:,.0f}' for rate in each)})"
 
 

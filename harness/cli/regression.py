@@ -26,8 +26,8 @@ from harness.script.library import scripts_in
 from harness.script.load import SUFFIX
 
 # Failed cases of a test that are shown; a build log is read from its end.
-MOST_LINES = 20
-MOST_PASSING = 10
+MAX_LINES = 20
+MAX_PASSING = 10
 
 
 class RegressionOptions(InterfaceOptions, RuleOptions, PlanOptions, OverwriteOptions):
@@ -123,8 +123,8 @@ class CaseLog:
         if options.verbose:
             print(trial_line(trial))
         elif not trial.outcome.success and not known:
-            self._shown, self._hidden = self._shown + 1, self._hidden + (self._shown >= MOST_LINES)
-            if self._shown <= MOST_LINES:
+            self._shown, self._hidden = self._shown + 1, self._hidden + (self._shown >= MAX_LINES)
+            if self._shown <= MAX_LINES:
                 print(trial_line(trial))
 
     def rest(self) -> list[str]:
@@ -162,8 +162,8 @@ def summary_lines(result: RegressionResult, options: RegressionOptions) -> list[
     if options.known_failures is not None:
         lines.append(f"{result.name}: {tally.new:,} new failures, {tally.again:,} known ones")
     if tally.passing:
-        more = ", ..." if len(tally.passing) > MOST_PASSING else ""
-        names = ", ".join(tally.passing[:MOST_PASSING])
+        more = ", ..." if len(tally.passing) > MAX_PASSING else ""
+        names = ", ".join(tally.passing[:MAX_PASSING])
         lines.append(f"{result.name}: {len(tally.passing):,} known failures pass now: {names}{more}")
     lines += [f"{result.name}: {result.label_remark}"] if result.label_remark else []
     words = {True: "passed", False: "FAILED"}

@@ -27,7 +27,7 @@ from harness.report.trials import trial_details, trial_line
 from harness.transcript.storage import open_lines
 
 # How many ids are looked through for one that is like a misspelt one.
-MOST_COMPARED = 10_000
+MAX_COMPARED = 10_000
 
 
 class TrainFoldsOptions(OptionSet):
@@ -134,7 +134,7 @@ def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:
 def _hint(missing: str, plan: Plan) -> str:
     """The nearest id; where none is near, the first and the last, since there can be a million."""
     ids = [case.id for case in plan.cases]
-    near = difflib.get_close_matches(missing, ids[:MOST_COMPARED], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(missing, ids[:MAX_COMPARED], n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else f"there are {len(ids):,}, from '{ids[0]}' to '{ids[-1]}'"
 
 

@@ -10,13 +10,13 @@ from harness.model import Case, Trial
 from harness.script.cases import CaseSet, training_cases
 
 # With more different answers or labels than this, nobody would call them a closed set.
-MOST_LABELS = 10_000
+MAX_LABELS = 10_000
 # At most one in this many occurrences may be of a label that occurs once. By Good and Turing's estimate (Biometrika
 # 1953) that is the chance that the next input has a label that was never seen.
-MOST_UNSEEN = 100
+MAX_UNSEEN = 100
 # Labels that a message shows.
-MOST_SHOWN = 12
-LONGEST_SHOWN = 40
+MAX_SHOWN = 12
+MAX_SHOWN_LENGTH = 40
 
 
 class AnsweredLabels:
@@ -28,20 +28,20 @@ class AnsweredLabels:
     def add(self, trial: Trial) -> None:
         """Count an answer; refusals and errors have none."""
         label = trial.actual
-        if type(label) is str and (label in self.counts or len(self.counts) < MOST_LABELS):
+        if type(label) is str and (label in self.counts or len(self.counts) < MAX_LABELS):
             self.counts[label] = self.counts.get(label, 0) + 1
 
     def remark(self, cases: CaseSet) -> str:
         """What is to be said of answers that are no label of the test; empty if there are none, or none are known."""
         unknown = dict.fromkeys(self.counts)
-        if not unknown or len(unknown) >= MOST_LABELS:
+        if not unknown or len(unknown) >= MAX_LABELS:
             return ""
         labels = _labels(cases, unknown)
         if not unknown or labels is None:
             return ""
         wrong, first = sum(self.counts[label] for label in unknown), next(iter(unknown))
-        shown = [_short(label) for label in sorted(labels)[:MOST_SHOWN]]
-        more = [f"... ({len(labels):,} in all)"] if len(labels) > MOST_SHOWN else []
+        shown = [_short(label) for label in sorted(labels)[:MAX_SHOWN]]
+        more = [f"... ({len(labels):,} in all)"] if len(labels) > MAX_SHOWN else []
         what = "answer is no label" if wrong == 1 else "answers are no label"
         return (
             f"{wrong:,} of {sum(self.counts.values()):,} {what} of the test, such as '{_short(first)}'; "
@@ -50,7 +50,7 @@ class AnsweredLabels:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_SHOWN else f"{label[:LONGEST_SHOWN]}..."
+    return label if len(label) <= MAX_SHOWN_LENGTH else f"{label[:MAX_SHOWN_LENGTH]}..."
 
 
 def _labels(cases: CaseSet, unknown: dict[str, None]) -> set[str] | None:
@@ -64,7 +64,7 @@ def _labels(cases: CaseSet, unknown: dict[str, None]) -> set[str] | None:
         seen.add(case, trained=trained)
         unknown.pop(case.truth, None)
         unknown.pop(case.expect, None)
-        if not unknown or len(seen.inputs) > MOST_LABELS:
+        if not unknown or len(seen.inputs) > MAX_LABELS:
             return None
     return set(seen.inputs) if seen.closed else None
 
@@ -98,4 +98,4 @@ class _Labels:
     def closed(self) -> bool:
         """Whether an input of another class would be a surprise."""
         named = bool(self.inputs) and (self._trained or not self._nameless)
-        return named and len(self._single) * MOST_UNSEEN <= self._occurrences
+        return named and len(self._single) * MAX_UNSEEN <= self._occurrences

@@ -26,7 +26,7 @@ from harness.transcript.format import (
 # Several headers are made for one run; what they say is looked up once in so many seconds.
 REMEMBERED_SECONDS = 5.0
 GIT_SECONDS = 2.0
-LONGEST_CPU = 200
+MAX_CPU_LENGTH = 200
 # Libraries whose packages are called otherwise.
 PACKAGES = {
     "PIL": "Pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
@@ -104,7 +104,7 @@ def _cpu() -> str:
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
             named = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-            return next(named, "")[:LONGEST_CPU]
+            return next(named, "")[:MAX_CPU_LENGTH]
     except OSError:
         return ""
 

@@ -9,7 +9,7 @@ from harness.engine.plan import Plan
 from harness.errors import UsageError
 from harness.params import Param, Value, nearest, split_assignment
 
-MOST_SETTINGS = 1_000_000
+MAX_SETTINGS = 1_000_000
 ParamValues = dict[str, Value]
 
 
@@ -73,7 +73,7 @@ def make_grid(declared: Mapping[str, Param], assignments: Iterable[str]) -> Grid
 
 def all_combinations(grid: Grid) -> list[int]:
     """The numbers of all combinations."""
-    if grid.size > MOST_SETTINGS:
+    if grid.size > MAX_SETTINGS:
         raise UsageError(
             f"{grid.size:,} combinations are too many; take a sample of them, with --sample N or --latin N"
         )

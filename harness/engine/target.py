@@ -14,10 +14,10 @@ from harness.transcript.read import UNUSABLE, open_transcript, read_end
 from harness.transcript.write import TranscriptWriter, begins_like_a_transcript, working_path
 
 ROOT = Path("transcripts")
-MOST_NUMBERED = 100_000
+MAX_NUMBERED = 100_000
 # The end of the name of a file that --retry-errors is writing; it replaces the old one when it is finished.
 RETRY = ".retry"
-LONGEST_HEADER = 1 << 20
+MAX_HEADER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def is_empty(path: Path) -> bool:
 
 def _has_torn_header(path: Path) -> bool:
     with path.open("rb") as file:
-        first = file.readline(LONGEST_HEADER)
+        first = file.readline(MAX_HEADER_BYTES)
     return not first.endswith(b"\n") and begins_like_a_transcript(path)
 
 
@@ -217,16 +217,16 @@ def create(path: Path | None, header: Header, *, force: bool, fold: int | None =
             return TranscriptWriter.create(free, header)
         except FileExistsError:
             continue
-    raise OutputError(f"{ROOT}: {MOST_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
+    raise OutputError(f"{ROOT}: {MAX_NUMBERED:,} transcripts of {header.algorithm.name}; choose a name with -o")
 
 
 def _default_paths(test: str, algorithm: str, fold: int | None) -> Iterator[Path]:
     """In order; a number that has any fold is not used for another set of folds."""
     if fold is None:
-        yield from (default_path(test, algorithm, number) for number in range(1, MOST_NUMBERED))
+        yield from (default_path(test, algorithm, number) for number in range(1, MAX_NUMBERED))
         return
     taken = set(fold_numbers(test, algorithm))
-    free = (number for number in range(1, MOST_NUMBERED) if number not in taken)
+    free = (number for number in range(1, MAX_NUMBERED) if number not in taken)
     yield from (fold_path(default_path(test, algorithm, number), fold) for number in free)
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     # (height, width) or (height, width, channels).
     Pixels = npt.NDArray[Any]
 
-MOST_PIXELS = 100_000_000
+MAX_PIXELS = 100_000_000
 # Room for the largest image with 8 bytes a pixel.
-LARGEST_FILE = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 KINDS = "PGM, PPM, PBM, PNG, TIFF, NPY or JPEG"
 _NPY = b"\x93NUMPY"
 _JPEG = b"\xff\xd8\xff"
@@ -37,7 +37,7 @@ _NETPBM_CHANNELS = {b"P1": 1, b"P2": 1, b"P3": 3, b"P4": 1, b"P5": 1, b"P6": 3}
 _NUMBER = rb"(?:\s|#[^\n]*\n)++(\d{1,9})"
 _PBM_HEADER = re.compile(rb"P[14]" + _NUMBER * 2 + rb"\s")
 _PGM_HEADER = re.compile(rb"P[2356]" + _NUMBER * 3 + rb"\s")
-_LONGEST_HEADER = 1 << 16
+_MAX_HEADER_BYTES = 1 << 16
 _ORIENTATION = 0x0112
 
 
@@ -90,7 +90,7 @@ def exif_orientation(source: str | Path | bytes) -> tuple[int, bool]:
 
 def netpbm_top(data: bytes) -> int | None:
     """The largest value that a PGM or PPM declares; None for other files."""
-    header = _PGM_HEADER.match(data[:_LONGEST_HEADER])
+    header = _PGM_HEADER.match(data[:_MAX_HEADER_BYTES])
     return int(header[3]) if header else None
 
 
@@ -145,7 +145,7 @@ def npy_bytes(array: Any) -> bytes:
 def read_regular(path: str | Path) -> bytes:
     """The content of a file, if it is a regular one and not too large: a pipe or a device could have no end."""
     with _opened(path) as file:
-        return file.read(LARGEST_FILE)
+        return file.read(MAX_FILE_BYTES)
 
 
 @contextmanager
@@ -164,8 +164,8 @@ def _opened(source: str | Path | bytes) -> Iterator[IO[bytes]]:
         os.close(number)
         raise ImageError("it is not a regular file")
     with os.fdopen(number, "rb") as file:
-        if about.st_size > LARGEST_FILE:
-            raise ImageError(f"the file has more than {LARGEST_FILE >> 20} MiB")
+        if about.st_size > MAX_FILE_BYTES:
+            raise ImageError(f"the file has more than {MAX_FILE_BYTES >> 20} MiB")
         try:
             yield file
         except OSError as error:
@@ -180,8 +180,8 @@ def _reason(error: Exception) -> str:
 def _check_size(width: int, height: int) -> None:
     if width < 1 or height < 1:
         raise ImageError(f"{width} x {height} pixels: it is empty")
-    if width * height > MOST_PIXELS:
-        raise ImageError(f"{width} x {height} pixels are more than {MOST_PIXELS // 1_000_000} million")
+    if width * height > MAX_PIXELS:
+        raise ImageError(f"{width} x {height} pixels are more than {MAX_PIXELS // 1_000_000} million")
 
 
 def _whole(data: bytes, expected: int) -> bytes:
@@ -228,7 +228,7 @@ def _read_netpbm(file: IO[bytes], magic: bytes) -> Pixels:
     import numpy as np
 
     plain, bits = magic in (b"P1", b"P2", b"P3"), magic in (b"P1", b"P4")
-    match = (_PBM_HEADER if bits else _PGM_HEADER).match(file.read(_LONGEST_HEADER))
+    match = (_PBM_HEADER if bits else _PGM_HEADER).match(file.read(_MAX_HEADER_BYTES))
     if match is None:
         raise ImageError("its Netpbm header cannot be read")
     width, height, *rest = map(int, match.groups())
@@ -262,7 +262,7 @@ def _packed_bits(file: IO[bytes], width: int, height: int) -> Pixels:
 def _plain_bits(file: IO[bytes], width: int, height: int) -> Pixels:
     import numpy as np
 
-    text = re.sub(rb"#[^\n]*|\s+", b"", file.read(LARGEST_FILE))
+    text = re.sub(rb"#[^\n]*|\s+", b"", file.read(MAX_FILE_BYTES))
     digits = np.frombuffer(_whole(text, width * height)[: width * height], np.uint8)
     if not ((digits == ord("0")) | (digits == ord("1"))).all():
         raise ImageError("a plain PBM has something other than 0 and 1")
@@ -272,7 +272,7 @@ def _plain_bits(file: IO[bytes], width: int, height: int) -> Pixels:
 def _plain_numbers(file: IO[bytes], count: int, most: int) -> Pixels:
     import numpy as np
 
-    text = re.sub(rb"#[^\n]*", b"", file.read(LARGEST_FILE))
+    text = re.sub(rb"#[^\n]*", b"", file.read(MAX_FILE_BYTES))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -333,7 +333,7 @@ def _read_with_pillow(file: IO[bytes], *, palette: bool) -> Pixels:
         except library.UnidentifiedImageError:
             raise ImageError(f"it is not an image; expected {KINDS}") from None
         except library.DecompressionBombError:
-            raise ImageError(f"it has more than {MOST_PIXELS // 1_000_000} million pixels") from None
+            raise ImageError(f"it has more than {MAX_PIXELS // 1_000_000} million pixels") from None
         with image:
             _check_size(*image.size)
             # A JPEG of a camera may carry a preview as another frame.

@@ -23,9 +23,9 @@ from harness.files.stamps import NOT_A_FILE, Stamp, stamps
 # Set to `off`, nothing is kept and nothing kept is believed.
 SWITCH = "HATE_DIGESTS"
 # Less than this is hashed in no time.
-LEAST_BYTES, LEAST_FILES = 8 << 20, 200
+MIN_BYTES, MIN_FILES = 8 << 20, 200
 # Those written last are kept, up to this many bytes together.
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 # A file system may give the same time to changes that are this far apart.
 GRANULARITY_NS = 2_000_000_000
 _MAGIC = b"hate digests 1 "
@@ -59,7 +59,7 @@ def hashed_anew() -> Iterator[None]:
 def known_sha256(place: Path) -> str:
     """SHA-256 of a file or folder, as `path_sha256` computes it; what is known is not read."""
     found = stamps(place)
-    is_large = len(found) >= LEAST_FILES or sum(stamp.size for stamp in found.values()) >= LEAST_BYTES
+    is_large = len(found) >= MIN_FILES or sum(stamp.size for stamp in found.values()) >= MIN_BYTES
     if not is_large or os.environ.get(SWITCH) == "off":
         return path_sha256(place)
     # The clock of the machine that has the disk counts, but it is not known here; both are usually right.
@@ -78,7 +78,7 @@ def known_sha256(place: Path) -> str:
 
 def note_sha256(place: Path, before: Stamp, sha256: str) -> None:
     """Remember what somebody else hashed, whose file had this stamp before."""
-    if before.size >= LEAST_BYTES and os.environ.get(SWITCH) != "off":
+    if before.size >= MIN_BYTES and os.environ.get(SWITCH) != "off":
         files = _settled(place, {b"": before}, {b"": bytes.fromhex(sha256)}, time.time_ns())
         _keep(place, files, {})
 
@@ -145,7 +145,7 @@ def _make_room(folder: Path) -> None:
     kept = [(path.stat(), path) for path in folder.iterdir() if not path.name.startswith(UNFINISHED_PREFIX)]
     size = sum(found.st_size for found, _ in kept)
     for found, path in sorted(kept, key=lambda one: one[0].st_mtime_ns):
-        if size <= MOST_BYTES:
+        if size <= MAX_BYTES:
             return
         path.unlink(missing_ok=True)
         size -= found.st_size

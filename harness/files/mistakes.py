@@ -57,7 +57,7 @@ def _opened(value: str) -> str:
     return ""
 
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 class Mistakes:
@@ -71,7 +71,7 @@ class Mistakes:
     def add(self, text: str, *, place: str = "") -> None:
         """Add a mistake; `place` is a file and line, a key, or both."""
         self.count += 1
-        if len(self.shown) < MOST_SHOWN:
+        if len(self.shown) < MAX_SHOWN:
             shown = f"{place}: {text}" if place else text
             # A value may have line breaks; a mistake is a line.
             self.shown.append(shown.replace("\n", "\\n"))
@@ -79,7 +79,7 @@ class Mistakes:
     def extend(self, others: "Mistakes") -> None:
         """Add the mistakes of a part."""
         self.count += others.count
-        self.shown = [*self.shown, *others.shown][:MOST_SHOWN]
+        self.shown = [*self.shown, *others.shown][:MAX_SHOWN]
 
     def raise_if_any(self) -> None:
         """Raise a ScriptError with all of them, if there are any."""

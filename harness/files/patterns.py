@@ -20,9 +20,9 @@ from typing import IO, Any
 
 from harness.errors import ScriptError
 
-LONGEST_PATTERN = 2_000
+MAX_PATTERN_LENGTH = 2_000
 # Steps that take well under a second.
-MOST_STEPS = 10_000_000
+MAX_STEPS = 10_000_000
 # What one match may take, and what many may take together for each of them, in seconds.
 MATCH_SECONDS = 5.0
 EACH_SECONDS = 0.001
@@ -44,8 +44,8 @@ for line in sys.stdin:
 
 def compile_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """An expression; a ScriptError says why it is none, or is too long."""
-    if len(text) > LONGEST_PATTERN:
-        raise ScriptError(f"an expression of {len(text):,} characters; at most {LONGEST_PATTERN:,} are allowed")
+    if len(text) > MAX_PATTERN_LENGTH:
+        raise ScriptError(f"an expression of {len(text):,} characters; at most {MAX_PATTERN_LENGTH:,} are allowed")
     try:
         return re.compile(text, flags)
     except (re.error, OverflowError, RecursionError) as error:
@@ -150,7 +150,7 @@ class Cost:
 
     def allows(self, length: int) -> bool:
         """Whether a text of this length can be searched within the steps that are allowed."""
-        return self.power * log2(length + 2) + self.choices <= log2(MOST_STEPS)
+        return self.power * log2(length + 2) + self.choices <= log2(MAX_STEPS)
 
 
 # The steps may double with each character.

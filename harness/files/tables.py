@@ -13,11 +13,11 @@ import msgspec
 
 from harness.errors import MissingExtra, ScriptError
 from harness.files.mistakes import bad_line
-from harness.model import MOST_COLUMNS
+from harness.model import MAX_COLUMNS
 
 TableRow = dict[str, Any]
 # A field may be a whole document; the csv module's own limit is 128 KiB.
-LARGEST_FIELD = 16 << 20
+MAX_FIELD_LENGTH = 16 << 20
 # Spreadsheets put a byte order mark in front of the first column's name.
 _ENCODING = "utf-8-sig"
 _BLOCK = 1 << 20
@@ -61,8 +61,8 @@ def delimited(path: Path) -> "Delimited | None":
 
 def check_width(count: int, place: str) -> None:
     """Refuse a table of cases that is too wide to be one."""
-    if count > MOST_COLUMNS:
-        raise ScriptError(f"{place}: more than {MOST_COLUMNS:,} columns; put what only programs read into files")
+    if count > MAX_COLUMNS:
+        raise ScriptError(f"{place}: more than {MAX_COLUMNS:,} columns; put what only programs read into files")
 
 
 class Delimited:
@@ -73,7 +73,7 @@ class Delimited:
         self.name = path.name
         self._path = path
         self._delimiter = delimiter
-        csv.field_size_limit(LARGEST_FIELD)
+        csv.field_size_limit(MAX_FIELD_LENGTH)
         with _reading(path), path.open(encoding=_ENCODING, newline="") as file:
             try:
                 self.header = _header(path, next(self._reader(file), []))
@@ -119,7 +119,7 @@ def _without_nul(file: TextIO, name: str) -> Iterator[str]:
 def _explain(error: csv.Error) -> str:
     """An error of the csv module, in terms that the author of the table understands."""
     if "field limit" in str(error):
-        return f"a field of more than {LARGEST_FIELD >> 20} MiB; put it into a file of its own"
+        return f"a field of more than {MAX_FIELD_LENGTH >> 20} MiB; put it into a file of its own"
     if "unexpected end" in str(error):
         return "a quote is not closed; double a quote inside a quoted field"
     return f"{error}; double a quote inside a quoted field"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.files.mistakes import KeyLines, Mistakes, key_lines, line_of
-from harness.files.toml_read import LARGEST_FILE as LARGEST_FILE
+from harness.files.toml_read import MAX_FILE_BYTES as MAX_FILE_BYTES
 from harness.files.toml_read import read_toml as read_toml
 from harness.params import nearest
 
@@ -43,7 +43,7 @@ def validate_rest(
     Each mistake is added. `stand_ins` are values for keys that the model requires; None if that is not enough.
     """
     rest, left_out = copy.deepcopy(parsed), set[Key]()
-    for attempt in range(_MOST_ATTEMPTS):
+    for attempt in range(_MAX_ATTEMPTS):
         try:
             return model.model_validate(rest), frozenset(left_out)
         except ValidationError as error:
@@ -57,7 +57,7 @@ def validate_rest(
 
 
 # A key that is left out may be one that its table requires, and that table one that the file requires.
-_MOST_ATTEMPTS = 5
+_MAX_ATTEMPTS = 5
 
 
 def _leave_out(rest: dict[str, Any], key: Key, stand_ins: Mapping[Key, Any], *, missing: bool) -> Key:

@@ -7,7 +7,7 @@ from typing import Any
 from harness.errors import ScriptError
 from harness.files.mistakes import bad_line
 
-LARGEST_FILE = 64 << 20
+MAX_FILE_BYTES = 64 << 20
 # No format nests deeper than a handful; beyond hundreds, Python's own recursion ends.
 DEEPEST = 50
 
@@ -15,8 +15,8 @@ DEEPEST = 50
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """The content of a TOML file, and its text; a ScriptError if it cannot be read."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ScriptError(f"{path}: larger than {LARGEST_FILE >> 20} MiB; put the cases into a table")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ScriptError(f"{path}: larger than {MAX_FILE_BYTES >> 20} MiB; put the cases into a table")
         # Editors on some systems put a byte order mark in front.
         text = path.read_text(encoding="utf-8-sig")
         parsed = tomllib.loads(text)

@@ -18,7 +18,7 @@ from harness.files.images import ImageError, read_regular
 from harness.files.patterns import Matcher, compile_pattern
 from harness.interface.contract import Session, Setup
 from harness.interface.process import (
-    LARGEST_OUTPUT,
+    MAX_OUTPUT_BYTES,
     FinishedProcess,
     ProgramInterface,
     describe_status,
@@ -217,7 +217,7 @@ class CommandSession:
         if finished.status is None or finished.status < 0 or (finished.status and not self._any_status):
             return None, ErrorKind.CRASH, describe_status(finished.status) + words
         if finished.too_much:
-            return None, ErrorKind.ANSWER, f"printed more than {LARGEST_OUTPUT >> 20} MiB{words}"
+            return None, ErrorKind.ANSWER, f"printed more than {MAX_OUTPUT_BYTES >> 20} MiB{words}"
         try:
             return self._read(finished if file is None else replace(finished, stdout=_written(file))), None, ""
         except (ValueError, msgspec.MsgspecError, RecursionError) as error:

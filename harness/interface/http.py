@@ -26,7 +26,7 @@ from harness.interface.toml import InterfaceFile, KindSection
 from harness.model import ErrorKind, Question, Reply
 
 CONNECT_SECONDS = 10.0
-LARGEST_ANSWER = 16 << 20
+MAX_ANSWER_BYTES = 16 << 20
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\0\r\n]*")
 # What `requests` leaves as it is in an address.
@@ -136,8 +136,8 @@ def _reason(error: BaseException) -> str:
 
 
 def _read(content: bytes) -> HttpReply:
-    if len(content) > LARGEST_ANSWER:
-        return None, ErrorKind.ANSWER, f"answered more than {LARGEST_ANSWER >> 20} MiB"
+    if len(content) > MAX_ANSWER_BYTES:
+        return None, ErrorKind.ANSWER, f"answered more than {MAX_ANSWER_BYTES >> 20} MiB"
     try:
         raw = msgspec.json.decode(content) if content.strip() else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -320,10 +320,10 @@ def _exchange(sock: socket.socket, request: bytes) -> tuple[HttpAnswer, bool]:
 
 def _content(response: HTTPResponse) -> bytes:
     """The body, up to a little more than the limit; an IncompleteRead if it breaks off."""
-    if response.length is not None and response.length <= LARGEST_ANSWER:
+    if response.length is not None and response.length <= MAX_ANSWER_BYTES:
         return response.read()
-    content = response.read(LARGEST_ANSWER + 1)
-    if response.length and len(content) <= LARGEST_ANSWER:
+    content = response.read(MAX_ANSWER_BYTES + 1)
+    if response.length and len(content) <= MAX_ANSWER_BYTES:
         raise IncompleteRead(content)
     return content
 

@@ -20,14 +20,14 @@ from harness.interface.interrupts import check_interrupt
 from harness.interface.limits import NO_LIMITS
 from harness.interface.supervision import current
 
-LARGEST_OUTPUT = 16 << 20
-LONGEST_LINE = 16 << 20
+MAX_OUTPUT_BYTES = 16 << 20
+MAX_LINE_BYTES = 16 << 20
 STDERR_KEPT = 8 << 10
 # How long the children of a program that has ended may hold its pipes open.
 GRACE_SECONDS = 0.2
 SIGNAL_SECONDS = 0.5
 # How often to ask for the end of killed children; what is left then is let go at the end of the run.
-MOST_REAPING = 10_000
+MAX_REAPING = 10_000
 
 # The running programs, so that an interrupt can end them from another thread, and the scratch folder of their session.
 _running: dict[subprocess.Popen[bytes], Path | None] = {}
@@ -212,7 +212,7 @@ def run_to_end(
 
 def _reap_group(group: int) -> None:
     """Let go of killed children that the program left to us; usually there is none."""
-    for _ in range(MOST_REAPING):
+    for _ in range(MAX_REAPING):
         try:
             if os.waitpid(-group, os.WNOHANG)[0] == 0:
                 select.select([], [], [], 0.0002)
@@ -292,7 +292,7 @@ class _PipeReader:
             self._open.discard(fd)
         elif fd != self._stdout:
             self.err.add(data)
-        elif len(self.out) + len(data) > LARGEST_OUTPUT:
+        elif len(self.out) + len(data) > MAX_OUTPUT_BYTES:
             self.too_much = True  # the rest is read and dropped, so that the program can end
         else:
             self.out += data
@@ -394,9 +394,9 @@ class PipedProgram:
         elif b"\n" in data:
             *lines, rest = bytes(self._rest).split(b"\n")
             self._rest = bytearray(rest)
-        if len(self._rest) > LONGEST_LINE:
+        if len(self._rest) > MAX_LINE_BYTES:
             self.ended = True
-            self.fault = f"wrote a line of more than {LONGEST_LINE >> 20} MiB"
+            self.fault = f"wrote a line of more than {MAX_LINE_BYTES >> 20} MiB"
         return [line for line in lines if line.strip()]
 
     def end_input(self) -> None:

@@ -16,9 +16,9 @@ from harness.errors import InterfaceError
 from harness.files.digest import digest, file_sha256
 from harness.interface.contract import NO_LINKS, AlgorithmLinks
 
-LARGEST_SOURCE = 16 << 20
+MAX_SOURCE_BYTES = 16 << 20
 # More files than anyone writes beside an interface; a walk must end.
-MOST_FILES = 2000
+MAX_FILES = 2000
 _CONSTANTS = ("NAME", "VERSION", "PARAMS")
 _ANSWERS = frozenset({"answer", "answer_batch"})
 
@@ -64,7 +64,7 @@ def _plain_params(declared: Any) -> dict[str, Any]:
 def _parse(path: Path) -> ast.Module:
     try:
         with path.open("rb") as file:
-            source = file.read(LARGEST_SOURCE)
+            source = file.read(MAX_SOURCE_BYTES)
         return ast.parse(source, str(path))
     except SyntaxError as error:
         raise InterfaceError(f"{path}:{error.lineno or 1}: {error.msg}") from None
@@ -132,7 +132,7 @@ def imported_files(path: Path) -> ImportedFiles:
     found: dict[Path, None] = {folder / path.name: None}
     libraries: set[str] = set()
     waiting = list(found)
-    while waiting and len(found) < MOST_FILES:
+    while waiting and len(found) < MAX_FILES:
         for module in _imports(waiting.pop(), folder):
             files = list(_files(folder, module))
             if not files and module.partition(".")[0] not in sys.stdlib_module_names:

@@ -42,13 +42,13 @@ MEMORY_SECONDS = 0.05
 # How much work a worker of ours may have before it, in seconds and in cases: enough that it never waits for us, and
 # little, so that slow cases are spread evenly over the workers.
 AHEAD_SECONDS = 0.01
-MOST_IN_FLIGHT = 128
+MAX_IN_FLIGHT = 128
 # How fast a slow case is forgotten, with each block of answers.
 FORGETTING = 0.8
 # How many answered cases are remembered, to recognise a second answer to one of them.
 REMEMBERED = 10_000
 # A worker that says that a case took longer than a year is wrong.
-LONGEST_SECONDS = 3.2e7
+MAX_SECONDS = 3.2e7
 # What an answer may stand under. Bytes by themselves stand under `answer`.
 _ANSWER_KEYS = frozenset({*ANSWER_KEYS, VALUES}).union(*(task.keys for task in TASKS.values())) - {BYTES}
 _NOT_A_MESSAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -344,7 +344,7 @@ class StreamWorker:
         """
         ours, memory = self._interface.own_clock, self._memory
         own = message.pop("seconds", None) if ours else None
-        seconds = own if isinstance(own, float) and 0 <= own < LONGEST_SECONDS else share
+        seconds = own if isinstance(own, float) and 0 <= own < MAX_SECONDS else share
         if (error := message.get("error")) is not None:
             stated = message.get("kind") if ours else None
             kind = ErrorKind.ANSWER if stated == ErrorKind.ANSWER else ErrorKind.CRASH
@@ -365,7 +365,7 @@ class StreamWorker:
         """Have as much work in flight as the slowest of the last cases say: the next one may be as slow."""
         self._slowest = max(slowest, self._slowest * FORGETTING)
         batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(self._slowest, 1e-6))
-        self._window = max(batch, min(MOST_IN_FLIGHT, ahead) // batch * batch)
+        self._window = max(batch, min(MAX_IN_FLIGHT, ahead) // batch * batch)
 
     def _take(self, case_id: str) -> Question | None:
         """The question that a reply belongs to; None if it has been answered already, or was given up."""

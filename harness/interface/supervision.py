@@ -20,7 +20,7 @@ from pathlib import Path
 
 MARK = "HATE_RUN"
 # How often to look for strays; each look also finds what the last ones started in the meantime.
-MOST_LOOKS = 20
+MAX_LOOKS = 20
 # Where the open file of a program begins to be looked for a number: above those that scripts use.
 _FIRST_NUMBER = 100
 # From <sys/prctl.h>.
@@ -100,7 +100,7 @@ class Supervision:
         self._guardian = None
 
     def _kill_strays(self) -> None:
-        for _ in range(MOST_LOOKS):
+        for _ in range(MAX_LOOKS):
             found = _marked(self.mark) | self._adopted()
             for pid in found:
                 with contextlib.suppress(OSError):

@@ -19,7 +19,7 @@ ANSWER_KEYS = ("label", "score", "scores", "value", "answer")
 VALUES = "values"
 # Larger ones would make lines too long: they are in a file, whose name begins so.
 _SPILLED = "hate-answer-"
-LARGEST_IN_LINE = 1 << 20
+MAX_IN_LINE_BYTES = 1 << 20
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
@@ -96,7 +96,7 @@ def spill(raw: Any, folder: Path) -> Any:
     if not isinstance(raw, dict):
         return raw
     content = raw.get(BYTES)
-    if isinstance(content, bytes) and len(content) > LARGEST_IN_LINE:
+    if isinstance(content, bytes) and len(content) > MAX_IN_LINE_BYTES:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=_SPILLED, delete=False) as file:
             file.write(content)
         return raw | {BYTES: {_SPILLED: Path(file.name).name}}

@@ -16,7 +16,7 @@ from harness.files.tables import numbers_by_column
 from harness.matrices.labels import Labels, read_labels
 from harness.matrices.matrix import SUBJECT, Matrix, Scores
 
-LARGEST_FIELD = 1 << 20
+MAX_FIELD_LENGTH = 1 << 20
 
 
 def read_delimited(path: Path) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
@@ -34,7 +34,7 @@ def read_delimited(path: Path) -> tuple[npt.NDArray[np.float64], list[str], list
 
 
 def _rows(reader: "Iterator[list[str]]", path: Path) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(LARGEST_FIELD)
+    csv.field_size_limit(MAX_FIELD_LENGTH)
     line = 0
     try:
         for row in reader:

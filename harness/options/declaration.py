@@ -33,7 +33,7 @@ class Writes(Enum):
 
 
 # The largest whole number of an option: what Python's own counters can count to.
-LARGEST_INT = (1 << 63) - 1
+MAX_INT = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ class DeclaredOption:
             value = self._typed(given)
         except (ValueError, TypeError, UsageError) as error:
             raise UsageError(f"{self.name}={given!r}: {error}") from None
-        if self.type is int and abs(value) > LARGEST_INT:
-            raise UsageError(f"{self.name}={given!r}: not in the range x<={LARGEST_INT}")
+        if self.type is int and abs(value) > MAX_INT:
+            raise UsageError(f"{self.name}={given!r}: not in the range x<={MAX_INT}")
         if self.spec.within is not None and value not in self.spec.within:
             raise UsageError(f"{self.name}={given!r}: not in the range {self.spec.within}")
         return value

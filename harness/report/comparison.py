@@ -20,11 +20,11 @@ from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 
 # With more transcripts, a table for each pair, or a line for each, is more than anyone reads.
-MOST_TABLES = 6
-MOST_PAIRS = 12
+MAX_TABLES = 6
+MAX_PAIRS = 12
 # Then the best run is shown against so many that follow it, and so many are ranked in a summary.
 TOLD = 10
-MOST_RANKED = 30
+MAX_RANKED = 30
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Detail:
 
 def _detail(comparison: Comparison) -> _Detail:
     many = len(comparison.names)
-    return _Detail(many <= MOST_TABLES, many <= MOST_PAIRS or comparison.baseline is not None)
+    return _Detail(many <= MAX_TABLES, many <= MAX_PAIRS or comparison.baseline is not None)
 
 
 def comparison_summary(comparison: Comparison) -> list[Block]:
@@ -52,7 +52,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
             Heading(f"{first_words(comparison)} and the {len(told)} that follow"),
             pair_table_of(comparison, PairOutput.SHORT, told),
         ]
-    blocks += [Heading("Ranking"), ranking_table(comparison, MOST_RANKED), Paragraphs(_ranked_lines(comparison))]
+    blocks += [Heading("Ranking"), ranking_table(comparison, MAX_RANKED), Paragraphs(_ranked_lines(comparison))]
     if shown.pairs:
         blocks += [Heading("Differences"), pair_table_of(comparison, PairOutput.SHORT)]
         lines = [f"only A: {comparison.aligned.counted} on which A succeeded and B failed."]
@@ -119,8 +119,8 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
 
 def _ranked_lines(comparison: Comparison) -> list[str]:
     many, lines = len(comparison.runs), ranking_lines(comparison)
-    head = f"{first_words(comparison)} {MOST_RANKED} of {many:,}; --all shows them all."
-    return lines if many <= MOST_RANKED else [head, *lines]
+    head = f"{first_words(comparison)} {MAX_RANKED} of {many:,}; --all shows them all."
+    return lines if many <= MAX_RANKED else [head, *lines]
 
 
 def first_words(comparison: Comparison) -> str:

@@ -18,7 +18,7 @@ from harness.report.runs import cost_table
 from harness.report.verdicts import margin_verdict
 
 # Cases at either end of the list that are shown; JSON has all.
-MOST_ITEMS = 10
+MAX_ITEMS = 10
 
 
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
@@ -156,10 +156,10 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
             *blocks,
             Paragraphs(["It takes at least three transcripts to say how well a single case tells them apart."]),
         ]
-    blocks.append(_item_table("best", known[:MOST_ITEMS]))
+    blocks.append(_item_table("best", known[:MAX_ITEMS]))
     against = [item for item in reversed(known) if item.discrimination is not None and item.discrimination < 0]
     if against:
-        blocks.append(_item_table("worst", against[:MOST_ITEMS]))
+        blocks.append(_item_table("worst", against[:MAX_ITEMS]))
         count = len(against)
         blocks.append(
             Paragraphs([f"{count:,} cases are more often solved by the worse algorithms: check their ground truth."])

@@ -8,7 +8,7 @@ from harness.report.numbers import interval_cell, method_words, percent
 from harness.report.sampling import target_text
 
 # A wider matrix is unreadable on a terminal or a page.
-MOST_COLUMNS = 20
+MAX_COLUMNS = 20
 REFUSED = "refused"
 
 
@@ -29,7 +29,7 @@ def confusion_blocks(
 
 
 def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[float]], whole: bool) -> list[Block]:
-    if len(labels) > MOST_COLUMNS and not whole:
+    if len(labels) > MAX_COLUMNS and not whole:
         return [Paragraphs([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
     return [matrix_table(labels, matrix)]
 

@@ -12,7 +12,7 @@ from harness.report.sampling import target_text
 from harness.stats.curves.free_response import FALSE_POSITIVES
 
 # If more pairs cross, they are a table.
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 
 
 def curve_blocks(
@@ -30,7 +30,7 @@ def curve_blocks(
         blocks.append(cost_table(curves))
     if any(curve.means for curve in curves):
         blocks.append(mean_table(curves))
-    if len(crossed) > MOST_SENTENCES:
+    if len(crossed) > MAX_SENTENCES:
         blocks.append(crossing_table(crossed))
     return [*blocks, Paragraphs(sentences(curves, crossed))]
 
@@ -107,7 +107,7 @@ def sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> lis
     """How the intervals were computed, the notes on each curve, and where two cross."""
     lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
-    few = crossed if len(crossed) <= MOST_SENTENCES else []
+    few = crossed if len(crossed) <= MAX_SENTENCES else []
     return [*(line for line in lines if line), *(_crossing_sentence(pair) for pair in few)]
 
 

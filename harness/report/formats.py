@@ -48,7 +48,7 @@ _UNLIMITED = 400
 _PLAIN_NUMBERS = {float, int}
 _HARMLESS = {float, int, type(None)}
 # Limits for a line of prose, however wide the terminal is.
-_LONGEST_LINE, _SHORTEST_LINE = 100, 40
+_MAX_LINE_BYTES, _MIN_LINE_LENGTH = 100, 40
 
 
 class Format(StrEnum):
@@ -150,7 +150,7 @@ def _plain_value(value: Any) -> Any:
 
 def notebook_html(blocks: Sequence[Block]) -> str:
     """Blocks for a notebook cell, in the notebook's own colours, light or dark; no style sheet is needed."""
-    parts = [_render_block(block, _NOTEBOOK, _LONGEST_LINE) for block in blocks]
+    parts = [_render_block(block, _NOTEBOOK, _MAX_LINE_BYTES) for block in blocks]
     return f"<div>\n{''.join(parts)}</div>\n"
 
 
@@ -199,7 +199,7 @@ def _underlined(text: str) -> str:
 
 
 def _folded(texts: Sequence[str], terminal_width: int) -> str:
-    size = max(_SHORTEST_LINE, min(terminal_width, _LONGEST_LINE))
+    size = max(_MIN_LINE_LENGTH, min(terminal_width, _MAX_LINE_BYTES))
     return "\n".join(safe(text) if isinstance(text, CommandText) else wrapped(safe(text), size) for text in texts)
 
 

@@ -35,7 +35,7 @@ from harness.stats.replication.method import Replication
 Pairs = Sequence[tuple[int, int]]
 
 # Runs whose intervals by group fit side by side.
-MOST_WITH_INTERVALS = 3
+MAX_WITH_INTERVALS = 3
 
 
 def group_blocks(
@@ -63,7 +63,7 @@ def group_blocks(
 
 def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -> Table:
     """A column for each run, with intervals if there is room for them."""
-    level, wide = percent(replication.confidence), len(names) <= MOST_WITH_INTERVALS
+    level, wide = percent(replication.confidence), len(names) <= MAX_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
     rows: list[list[Cell]] = [
         [group.label, group.cases, *(cell for one in group.runs for cell in estimate_cells(one)[: 2 if wide else 1])]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # More names than anyone reads in a line.
-MOST_TOLD = 10
+MAX_TOLD = 10
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
 
@@ -101,7 +101,7 @@ def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> l
     found = []
     for why in dict.fromkeys(why for why in judged if why):
         own = [name for name, reason in zip(names, judged, strict=True) if reason == why]
-        found.append(f"{join_names(own, MOST_TOLD)} {'is' if len(own) == 1 else 'are'} self-reported: {why}")
+        found.append(f"{join_names(own, MAX_TOLD)} {'is' if len(own) == 1 else 'are'} self-reported: {why}")
     return found
 
 

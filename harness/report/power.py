@@ -9,7 +9,7 @@ from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
 from harness.report.numbers import distance, percent
 
 # Rows of the table for people.
-MOST_ROWS = 9
+MAX_ROWS = 9
 NEYMAN = (
     "Neyman's allocation gives a stratum units in proportion to its weight times its standard deviation, so that "
     "the same number of units has the smallest error; the test must then weight its strata."
@@ -125,7 +125,7 @@ def power_table(plan: PowerPlan) -> Table:
 def _short(table: Table, plan: PowerPlan) -> Table:
     """Some of the rows, the answer's own among them."""
     answer = plan.curve_units.index(plan.units) if plan.units in plan.curve_units else 0
-    step = max(len(table.rows) // MOST_ROWS, 1)
+    step = max(len(table.rows) // MAX_ROWS, 1)
     keep = [row for place, row in enumerate(table.rows) if (place - answer) % step == 0]
     if plan.unit == "cases":
         return Table(table.columns[1:], [row[1:] for row in keep])

@@ -30,7 +30,7 @@ from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication
 
 # Columns that the table of explanations shows.
-MOST_COLUMNS = 8
+MAX_COLUMNS = 8
 
 
 def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[Block]:
@@ -139,7 +139,7 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
             p_cell(one.p_adjusted),
         ]
         for run in runs
-        for one in run.explained[:MOST_COLUMNS]
+        for one in run.explained[:MAX_COLUMNS]
     ]
     return Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
 
@@ -164,7 +164,7 @@ def _untested_lines(run: RunMeasures) -> list[str]:
     """The columns whose groups are too many for the units, with the reason."""
     return [
         f"{run.name}: it was not tested whether {one.column} matters: {why_untested(one.untested, 'groups')}."
-        for one in run.explained[:MOST_COLUMNS]
+        for one in run.explained[:MAX_COLUMNS]
         if one.untested is not None
     ]
 

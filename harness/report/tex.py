@@ -27,7 +27,7 @@ _POINTS = {
     for point in points
 }  # fmt: skip
 # Where a long word may be broken, and after how many letters it is.
-_LONGEST_WORD = 10
+_MAX_WORD_LENGTH = 10
 
 
 def tex_document(blocks: Sequence[Block], _width: int) -> str:
@@ -63,7 +63,9 @@ def _layout(table: Table) -> Layout:
     lines = [list(table.columns), *([_written(cell) for cell in row] for row in table.rows)]
     columns = range(len(table.columns))
     widths = [max(_size(line[i]) for line in lines) for i in columns]
-    words = [max(_size(word[:_LONGEST_WORD]) for line in lines for word in (line[i].split() or [""])) for i in columns]
+    words = [
+        max(_size(word[:_MAX_WORD_LENGTH]) for line in lines for word in (line[i].split() or [""])) for i in columns
+    ]
     page = Page(int(COLUMN / UNIT), gap=int(GAP / UNIT), narrowest=int(100 / UNIT), margin=0)
     found = layout(widths, words, page, key_columns(lines[1:], widths, page))
     if len(found.parts) == 1 or not table.spare:
@@ -113,7 +115,7 @@ def _row(cells: Sequence[str], widths: Sequence[int | None]) -> str:
 def _breakable(text: str) -> str:
     """Long words may be broken: TeX would let them stick out of the column."""
     return " ".join(
-        word if len(word) <= _LONGEST_WORD else re.sub(r"(\\[a-z]+\{\}|\\.|[^\\])", r"\1\\allowbreak{}", word)
+        word if len(word) <= _MAX_WORD_LENGTH else re.sub(r"(\\[a-z]+\{\}|\\.|[^\\])", r"\1\\allowbreak{}", word)
         for word in text.split(" ")
     )
 

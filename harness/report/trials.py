@@ -5,7 +5,7 @@ import msgspec
 from harness.model import Case, Reply, Trial
 from harness.report.text import safe
 
-LONGEST_ANSWER = 2000
+MAX_ANSWER_LENGTH = 2000
 
 
 def trial_line(trial: Trial) -> str:
@@ -42,7 +42,7 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
 
 def _shortened(text: str) -> str:
     """An image can have millions of characters."""
-    return text if len(text) <= LONGEST_ANSWER else f"{text[:100]}... ({len(text):,} characters)"
+    return text if len(text) <= MAX_ANSWER_LENGTH else f"{text[:100]}... ({len(text):,} characters)"
 
 
 def _text(value: object) -> str:

@@ -21,8 +21,8 @@ NO_EFFECT = 0.05
 # Values this close to an end of their measure are there.
 EQUAL = 1e-12
 # Runs whose errors are told, and kinds of errors.
-MOST_RUNS = 10
-MOST_KINDS = 4
+MAX_RUNS = 10
+MAX_KINDS = 4
 IF_INDEPENDENT = "if cases were independent"
 
 
@@ -37,9 +37,9 @@ def error_lines(runs: Sequence[AlignedRuns]) -> list[str]:
     found.sort(key=lambda one: -one[0])
     lines = [
         f"{errors:,} of {tests:,} {what} of {name} {_were(errors)} ({_kinds(kinds)})."
-        for errors, tests, name, kinds, what in found[:MOST_RUNS]
+        for errors, tests, name, kinds, what in found[:MAX_RUNS]
     ]
-    return lines if len(found) <= MOST_RUNS else [*lines, f"{len(found) - MOST_RUNS:,} more runs have errors."]
+    return lines if len(found) <= MAX_RUNS else [*lines, f"{len(found) - MAX_RUNS:,} more runs have errors."]
 
 
 def _were(errors: int) -> str:
@@ -49,7 +49,7 @@ def _were(errors: int) -> str:
 def _kinds(kinds: Mapping[str, int]) -> str:
     """The kinds of errors, with numbers if there are several."""
     shown = [name if len(kinds) == 1 else f"{count:,} {name}" for name, count in kinds.items()]
-    return ", ".join([*shown[:MOST_KINDS], *(["..."] if len(shown) > MOST_KINDS else [])])
+    return ", ".join([*shown[:MAX_KINDS], *(["..."] if len(shown) > MAX_KINDS else [])])
 
 
 def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:

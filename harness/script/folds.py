@@ -18,7 +18,7 @@ from harness.script.load import SUFFIX, Script
 
 # The unit of the two claims about one training case, if the training table has no PSU.
 ITEM = "training_case"
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def write_folds(material: TrainingMaterial, folds: int, seed: int, folder: Path)
         _write(own / "cases.jsonl", cases)
         rest = (item for item, of in zip(material.items, fold_of, strict=True) if of != fold)
         _write(own / "train.jsonl", [_row(item, item.columns) for item in rest])
-        name = f"{material.script.name[:LONGEST_NAME]}.fold-{fold + 1}-of-{folds}"
+        name = f"{material.script.name[:MAX_NAME_LENGTH]}.fold-{fold + 1}-of-{folds}"
         (own / f"fold{SUFFIX}").write_text(_toml(material, name, seed), encoding="utf-8")
 
 

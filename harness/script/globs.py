@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.errors import ScriptError
 
 # As many as an archive may have.
-MOST_VISITED = 5_000_000
+MAX_VISITED = 5_000_000
 ANY_FOLDERS = "**"
 
 
@@ -62,8 +62,8 @@ class _Walk:
 
     def _count(self) -> None:
         self.visited += 1
-        if self.visited > MOST_VISITED:
-            raise ScriptError(f"'{self.glob}' has to go through more than {MOST_VISITED:,} files; name a folder in it")
+        if self.visited > MAX_VISITED:
+            raise ScriptError(f"'{self.glob}' has to go through more than {MAX_VISITED:,} files; name a folder in it")
 
     def _with_skipped(self, places: set[int]) -> frozenset[int]:
         """`**` may stand for no folder at all."""

@@ -7,21 +7,21 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr, model_validator
 
 from harness.files.toml import Section
-from harness.model import MOST_COLUMNS, ErrorRule
+from harness.model import MAX_COLUMNS, ErrorRule
 from harness.params import ParamType
 from harness.tasks import TASKS, find_task, task_names
 
 FORMAT = 1
 NAME_PATTERN = r"[a-z0-9][a-z0-9._-]*"
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 
 def _like(pattern: str, words: str) -> AfterValidator:
     """Text that must match a pattern; `words` describes it in messages."""
 
     def check(text: str) -> str:
-        if not re.fullmatch(pattern, text) or len(text) > LONGEST_NAME:
-            raise ValueError(f"'{text:.{LONGEST_NAME}}' should be {words}")
+        if not re.fullmatch(pattern, text) or len(text) > MAX_NAME_LENGTH:
+            raise ValueError(f"'{text:.{MAX_NAME_LENGTH}}' should be {words}")
         return text
 
     return AfterValidator(check)
@@ -153,8 +153,8 @@ class CasesSection(Section):
             raise ValueError("give exactly one of table, glob and [[cases.case]]")
         if self.pattern is not None and self.glob is None:
             raise ValueError("pattern goes with glob")
-        if len({name for case in self.case or () for name in case}) > MOST_COLUMNS:
-            raise ValueError(f"more than {MOST_COLUMNS:,} columns; put what only programs read into files")
+        if len({name for case in self.case or () for name in case}) > MAX_COLUMNS:
+            raise ValueError(f"more than {MAX_COLUMNS:,} columns; put what only programs read into files")
         return self
 
 

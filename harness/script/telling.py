@@ -17,11 +17,11 @@ from harness.model import Case
 from harness.script.cases import CaseSet
 
 # How far a column must bring someone from guessing towards knowing, and how improbable that must be by chance.
-LEAST_GAIN = 0.5
+MIN_GAIN = 0.5
 LEVEL = 1e-5
 # Beginnings and ends of values are looked at up to this length, of so many different values.
-LONGEST_AFFIX = 16
-MOST_VALUES = 2_000
+MAX_AFFIX_LENGTH = 16
+MAX_VALUES = 2_000
 
 # How often each answer goes with each value; plain dictionaries, since there may be millions of values.
 Counts = dict[Hashable, int]
@@ -119,8 +119,8 @@ def _tells(tally: Tally) -> bool:
 def _affixes(tally: Tally) -> Iterator[Tally]:
     """The same by beginnings and ends of the values, of a sample that does not depend on their order."""
     values = sorted(tally)
-    values = values[:: -(-len(values) // MOST_VALUES)] if values else []
-    longest = min(LONGEST_AFFIX, max(map(len, values), default=0) - 1)
+    values = values[:: -(-len(values) // MAX_VALUES)] if values else []
+    longest = min(MAX_AFFIX_LENGTH, max(map(len, values), default=0) - 1)
     for length in range(1, longest + 1):
         for part in (slice(None, length), slice(-length, None)):
             merged: dict[str, Counts] = {}
@@ -156,7 +156,7 @@ def _agrees(groups: Iterable[Counts]) -> bool:
         return False
     expected, share = _same(totals.values(), sum(totals.values())), agreeing / pairs
     gain = (share - expected) / (1 - expected)
-    return gain >= LEAST_GAIN and pairs * _divergence(share, expected) >= -math.log(LEVEL)
+    return gain >= MIN_GAIN and pairs * _divergence(share, expected) >= -math.log(LEVEL)
 
 
 def _same(sizes: Iterable[int], total: int) -> float:

@@ -49,7 +49,7 @@ HEADERS = {
 }
 # How long downloads may continue after the server has been told to stop.
 GRACE_SECONDS = 10
-MOST_FILES = 8192
+MAX_FILES = 8192
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
@@ -212,7 +212,7 @@ def _allow_files() -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+        most = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 

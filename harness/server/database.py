@@ -40,7 +40,7 @@ _TABLES = (
 # How long a step waits for those of others.
 BUSY_SECONDS = 30.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
-_LONGEST_TOKEN = 200
+_MAX_TOKEN_LENGTH = 200
 _creating = threading.Lock()
 
 # What to do about an error of SQLite that is not about the content of the file.
@@ -131,7 +131,7 @@ class Database:
 
     def find_token(self, text: str) -> Token | None:
         """What is known about a token; None if it is not valid."""
-        name, _, secret = text[:_LONGEST_TOKEN].partition(":")
+        name, _, secret = text[:_MAX_TOKEN_LENGTH].partition(":")
         found = self._read(Token, "SELECT name, salt, sha256, created, per_day FROM tokens WHERE name = ?", (name,))
         # Hashed even if the name is unknown, so that timing does not reveal which names exist.
         known = found[0] if found else Token(name, "", "", "", 0)

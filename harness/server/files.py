@@ -30,10 +30,10 @@ FOREVER = "public, max-age=31536000, immutable"
 REVALIDATE = "no-cache"
 BLOCK = 256 << 10
 # Larger files are streamed from the disk instead of being cached in memory.
-LARGEST_CACHED = 256 << 10
+MAX_CACHED_BYTES = 256 << 10
 # Files of other sizes are not compressed for the transfer.
-SMALLEST_COMPRESSED = 512
-LARGEST_COMPRESSED = 32 << 20
+MIN_COMPRESSED_BYTES = 512
+MAX_COMPRESSED_BYTES = 32 << 20
 FILE_CACHE_SIZE = 64 << 20
 _RANGE = re.compile(r"bytes=\s*(\d{0,18})-(\d{0,18})\s*", re.ASCII | re.IGNORECASE)
 Headers = Mapping[str, str]
@@ -149,7 +149,7 @@ class StaticFiles:
             if compressed:
                 weak = {"content-encoding": "gzip", "etag": f"W/{file.etag}"}
                 return Response(compressed, headers=headers | weak, media_type=file.media_type)
-        if file.size <= LARGEST_CACHED:
+        if file.size <= MAX_CACHED_BYTES:
             data = self._cache.get((file.etag, ""))
             if data is None:
                 data = file.path.read_bytes()
@@ -159,7 +159,7 @@ class StaticFiles:
 
     async def _compressed(self, file: _StoredFile) -> bytes:
         """The file in gzip; empty if that is not worthwhile."""
-        if not SMALLEST_COMPRESSED <= file.size <= LARGEST_COMPRESSED:
+        if not MIN_COMPRESSED_BYTES <= file.size <= MAX_COMPRESSED_BYTES:
             return b""
         key = (file.etag, "gzip")
         cached = self._cache.get(key)

@@ -18,10 +18,10 @@ from harness.transcript.read import open_transcript
 
 BLOCK = 1 << 20
 # In all records together: a reader allocates an array for each.
-MOST_COLUMNS = 200
-LONGEST_LINE = 1 << 18
+MAX_COLUMNS = 200
+MAX_LINE_BYTES = 1 << 18
 # In one submission, and lines besides them: header, end, and a few blank lines that a careless tool may add.
-MOST_RECORDS = 5_000_000
+MAX_RECORDS = 5_000_000
 SPARE_LINES = 100
 _encoder = msgspec.json.Encoder()
 
@@ -40,7 +40,7 @@ def check_size(path: Path, largest: int) -> Header:
     with open_transcript(path) as reader:
         header = reader.header
     repeat = header.repeat if isinstance(header.repeat, int) else 1
-    most = MOST_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MOST_RECORDS)
+    most = MAX_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MAX_RECORDS)
     total = lines = last = 0
     with path.open("rb") as file:
         try:
@@ -57,8 +57,8 @@ def check_size(path: Path, largest: int) -> Header:
                 # The last line of a block may go on in the next.
                 longest = max(last + first, *others, 0)
                 last = others[-1] if others else last + first
-                if longest > LONGEST_LINE:
-                    raise DataError(f"{path}: a line of more than {LONGEST_LINE:,} bytes")
+                if longest > MAX_LINE_BYTES:
+                    raise DataError(f"{path}: a line of more than {MAX_LINE_BYTES:,} bytes")
         except BadGzip as error:
             raise TranscriptError(f"{path}: {error}") from None
     return header
@@ -82,8 +82,8 @@ def judge_submission(state: SiteState, candidate: TranscriptCandidate) -> Transc
 
     def watch(block: list[Trial]) -> None:
         columns.update(*(trial.columns for trial in block if trial.columns is not UNSET))
-        if len(columns) > MOST_COLUMNS:
-            raise TranscriptError(f"{candidate.path}: more than {MOST_COLUMNS} columns")
+        if len(columns) > MAX_COLUMNS:
+            raise TranscriptError(f"{candidate.path}: more than {MAX_COLUMNS} columns")
         if rivals:
             own.update(_encoder.encode_lines(block))
 

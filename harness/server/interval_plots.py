@@ -9,8 +9,8 @@ from harness.report.chart import round_ticks
 WIDTH = 200.0
 MARGIN = 6.0
 # The axis is at most so many times as long as the distance from the best limit to the median of the lower ones.
-LONGEST_AXIS = 4.0
-MOST_TICKS = 5
+MAX_AXIS = 4.0
+MAX_TICKS = 5
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class IntervalAxis:
     @property
     def ticks(self) -> list[Tick]:
         """Round values, as on the scales of reports."""
-        return [Tick(f"{self.place(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MOST_TICKS)]
+        return [Tick(f"{self.place(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MAX_TICKS)]
 
 
 def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
     """An axis for these intervals, from the best down; what lies far below the others is cut off."""
     lows, high = [low for low, _ in intervals], max(high for _, high in intervals)
     length = max(high - median(lows), 1e-9)
-    return IntervalAxis(max(min(lows), high - LONGEST_AXIS * length), high)
+    return IntervalAxis(max(min(lows), high - MAX_AXIS * length), high)

@@ -24,8 +24,8 @@ from harness.server.test_list import TestQuery, render_test_list
 PAGE_CACHE_SIZE = 64 << 20
 # Each comparison takes up a core; if too many are waiting, a client is asked to try again later.
 WORKERS = 2
-MOST_WAITING = 50
-LONGEST_QUERY = 4096
+MAX_WAITING = 50
+MAX_QUERY_LENGTH = 4096
 PageMaker = Callable[[PageSite], str]
 HTML = "text/html; charset=utf-8"
 
@@ -72,7 +72,7 @@ class Pages:
     async def _page(self, request: Request, make: PageMaker, media_type: str = HTML) -> Response:
         # Not request.url, which is made of whatever host the client names: it could put a page in another's place.
         path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
-        if len(query) > LONGEST_QUERY:
+        if len(query) > MAX_QUERY_LENGTH:
             raise HTTPException(414)
         state = self._site.state()
         key = f"{self._salt}\0{state.sha256}\0{path}\0{query}"
@@ -97,7 +97,7 @@ class Pages:
             raise HTTPException(error.status, error.text) from None
 
     async def _rendered(self, etag: str, packed: bool, make: Callable[[], str]) -> bytes:
-        if self._workers.statistics().tasks_waiting >= MOST_WAITING:
+        if self._workers.statistics().tasks_waiting >= MAX_WAITING:
             raise HTTPException(503, "Busy; try again in a moment.", {"retry-after": "5"})
 
         def work() -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.compare import compare_aligned
-from harness.analysis.matching import MOST_ANSWERS
+from harness.analysis.matching import MAX_ANSWERS
 from harness.analysis.rate import rate_runs
 from harness.analysis.standing import RunStanding, ranking_options, read_ranked, run_standing
 from harness.errors import DataError, HateError, TranscriptError
@@ -26,12 +26,12 @@ from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
 # Limits on the time that a page takes: all are ranked, but only the best are compared pair by pair.
-MOST_COMPARED = 40
-MOST_CHOSEN = 12
-MOST_RECORDS = 2_000_000
+MAX_COMPARED = 40
+MAX_CHOSEN = 12
+MAX_RECORDS = 2_000_000
 # Standings that are remembered, and runs that others are held against.
-MOST_KNOWN = 20_000
-MOST_REFERENCES = 2
+MAX_KNOWN = 20_000
+MAX_REFERENCES = 2
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None
     placed, left_out = _placed(state, entries)
     if not placed:
         return None
-    compared, unmatched = _compared(state, [entry for entry, _ in placed][:MOST_COMPARED])
+    compared, unmatched = _compared(state, [entry for entry, _ in placed][:MAX_COMPARED])
     first = placed[0][1]
     return Ranking(
         rows=[
@@ -137,7 +137,7 @@ def _placed(
     return placed, left_out
 
 
-@lru_cache(maxsize=MOST_KNOWN)
+@lru_cache(maxsize=MAX_KNOWN)
 def _standing(path: Path, reference: Path) -> RunStanding:
     """Of a file that is named by its content; a HateError unless it has the cases and weights of the reference."""
     run = first = _reference(reference)
@@ -149,7 +149,7 @@ def _standing(path: Path, reference: Path) -> RunStanding:
     return run_standing(run)
 
 
-@lru_cache(maxsize=MOST_REFERENCES)
+@lru_cache(maxsize=MAX_REFERENCES)
 def _reference(path: Path) -> Run:
     return read_ranked(path, path.name)
 
@@ -179,7 +179,7 @@ def affordable(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     affordable, records = [], 0
     for entry in entries:
         records += entry.tests
-        if records <= MOST_RECORDS:
+        if records <= MAX_RECORDS:
             affordable.append(entry)
     return affordable
 
@@ -201,7 +201,7 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[Alig
         common = math.lcm(answers, _answers(run))
         # Runs are aligned on the least common multiple of their answers per case.
         fits = common == answers or (
-            common <= MOST_ANSWERS and len(trusted) * len(set(run.columns.ids)) * common <= MOST_RECORDS
+            common <= MAX_ANSWERS and len(trusted) * len(set(run.columns.ids)) * common <= MAX_RECORDS
         )
         if not runs or (fits and _agree(runs[0], run)):
             answers = common

@@ -12,18 +12,18 @@ from harness.report.counts import TALLY
 from harness.report.formats import Format, json_lines, render
 from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_CHOSEN, Ranking, affordable, best_first, header_of, rank
+from harness.server.ranking import MAX_CHOSEN, Ranking, affordable, best_first, header_of, rank
 from harness.server.render import markdown_html, render_page, script_summary, shortened
-from harness.server.reports import MOST_CURVES, curves_html
+from harness.server.reports import MAX_CURVES, curves_html
 from harness.server.state import SiteState, transcripts_of
 from harness.site.layout import TranscriptEntry
 from harness.site.published import SiteTest
 from harness.transcript.format import Header
 
-MOST_LISTED = 500
-MOST_FILES = 200
-MOST_INTERFACES = 20
-LONGEST_PARAMS = 60
+MAX_LISTED = 500
+MAX_FILES = 200
+MAX_INTERFACES = 20
+MAX_PARAMS_LENGTH = 60
 # By which column a ranking can be sorted; the first is the default.
 ORDERS = ("rank", "name", "date")
 
@@ -94,7 +94,7 @@ def _own_params(header: Header) -> str:
     """The parameters that differ from their defaults; all of them if these are not known."""
     defaults = header.defaults if isinstance(header.defaults, dict) else {}
     own = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
-    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in own.items()), LONGEST_PARAMS)
+    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in own.items()), MAX_PARAMS_LENGTH)
 
 
 def param_text(value: object) -> str:
@@ -133,11 +133,11 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
         ranking=_ranking_html(site, test, entries, summary.baseline, order if order in ORDERS else ORDERS[0]),
         transcripts=len(entries),
         curves=_curves(site, test, entries),
-        files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MOST_FILES]],
-        more_files=max(0, len(release.files) - MOST_FILES),
+        files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MAX_FILES]],
+        more_files=max(0, len(release.files) - MAX_FILES),
         interfaces=[
             (one.name, [(file.path, file.bytes, links.file(file.sha256)) for file in one.files])
-            for one in test.index.interfaces[:MOST_INTERFACES]
+            for one in test.index.interfaces[:MAX_INTERFACES]
         ],
     )
 
@@ -145,7 +145,7 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
 def _curves(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> Markup:
     if test.version.blind or not entries:
         return Markup()
-    best = affordable(best_first(site.state, entries))[:MOST_CURVES]
+    best = affordable(best_first(site.state, entries))[:MAX_CURVES]
     return site.part("curves", test, best, lambda: curves_html(site, test, best))
 
 
@@ -163,8 +163,8 @@ def _ranking_html(
             test=test,
             table=table,
             ranking=table.ranking,
-            rows=_sorted(table.rows[:MOST_LISTED], order),
-            more=max(0, len(table.rows) - MOST_LISTED),
+            rows=_sorted(table.rows[:MAX_LISTED], order),
+            more=max(0, len(table.rows) - MAX_LISTED),
             order=order,
             # Columns that would be empty are left out.
             shown={
@@ -173,7 +173,7 @@ def _ranking_html(
                 "by": any(row.entry.by for row in table.rows),
             },
             compared=sum(bool(row.letters) for row in table.rows),
-            most=MOST_CHOSEN,
+            most=MAX_CHOSEN,
             reported=any(entry.self_reported for entry in entries),
             inside=any(entry.isolation != "process" for entry in entries),
         )

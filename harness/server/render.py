@@ -83,8 +83,8 @@ def as_html(blocks: Sequence[Block]) -> Markup:
     return Markup(render_document(blocks, Format.HTML))  # noqa: S704
 
 
-LONGEST_DESCRIPTION = 50_000
-LARGEST_SCRIPT = 1 << 20
+MAX_DESCRIPTION_LENGTH = 50_000
+MAX_SCRIPT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ScriptSummary:
 def script_summary(state: SiteState, release: Release) -> ScriptSummary:
     """Read from the script alone; empty if it cannot be read, or is large because it holds all its cases."""
     script = next(file for file in release.files if file.path == release.script)
-    if script.bytes > LARGEST_SCRIPT:
+    if script.bytes > MAX_SCRIPT_BYTES:
         return ScriptSummary()
     try:
         test = read_toml(state.catalogue.store.file(script.ref))[0].get("test", {})
@@ -147,4 +147,4 @@ _markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).en
 
 def markdown_html(text: str) -> Markup:
     """Untrusted Markdown as safe HTML."""
-    return Markup(_markdown.render(safe_lines(text[:LONGEST_DESCRIPTION])))  # noqa: S704 (html is off: all text is escaped)
+    return Markup(_markdown.render(safe_lines(text[:MAX_DESCRIPTION_LENGTH])))  # noqa: S704 (html is off: all text is escaped)

@@ -16,7 +16,7 @@ from harness.api.transcripts import OpenedTranscripts
 from harness.errors import HateError, UsageError
 from harness.report.page.html import parts_html, section_html
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_RECORDS, affordable, run_path, trusted_first
+from harness.server.ranking import MAX_RECORDS, affordable, run_path, trusted_first
 from harness.site.inputs import TestHere, with_data
 from harness.site.judging import cases_here
 from harness.site.layout import TranscriptEntry
@@ -25,7 +25,7 @@ from harness.site.published import SiteTest
 from harness.transcript.columns import read_columns
 
 # Curves of the best runs that are shown with a ranking.
-MOST_CURVES = 6
+MAX_CURVES = 6
 # A page says itself where its transcripts come from.
 _LEFT_OUT = ("origin",)
 
@@ -53,7 +53,7 @@ class _PublishedRuns(OpenedTranscripts):
 
 def _material(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> ReportMaterial:
     if len(affordable(entries)) < len(entries):
-        raise UsageError(f"more than {MOST_RECORDS:,} records together; use `hate report`")
+        raise UsageError(f"more than {MAX_RECORDS:,} records together; use `hate report`")
     trusted = trusted_first(entries)
     sources = [
         Source(run_path(site.state, entry), site.links.address_of_run(test, entry.name), entry.name)

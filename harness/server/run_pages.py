@@ -9,14 +9,14 @@ from harness.model import Counts
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.counts import count_table
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_CHOSEN, Ranking, header_of, measures_of, rank
+from harness.server.ranking import MAX_CHOSEN, Ranking, header_of, measures_of, rank
 from harness.server.ranking_page import param_text
 from harness.server.render import PageError, as_html, render_page, shortened
 from harness.server.reports import report_html
 from harness.site.layout import TranscriptEntry
 from harness.site.published import SiteTest
 
-MOST_PARAMS = 50
+MAX_PARAMS = 50
 
 
 def render_transcript_page(site: PageSite, text: str, name: str) -> str:
@@ -33,8 +33,8 @@ def render_transcript_page(site: PageSite, text: str, name: str) -> str:
         test=test,
         entry=entry,
         header=header,
-        params=[(shortened(key), param_text(value)) for key, value in list(header.params.items())[:MOST_PARAMS]],
-        versions=list((header.versions or {}).items())[:MOST_PARAMS],
+        params=[(shortened(key), param_text(value)) for key, value in list(header.params.items())[:MAX_PARAMS]],
+        versions=list((header.versions or {}).items())[:MAX_PARAMS],
         file=links.file(entry.file.sha256),
         report=_blind_report(site, test, entry) if test.version.blind else _data_sheet(site, test, entry),
     )
@@ -81,8 +81,8 @@ def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> s
     if test.version.blind:
         raise PageError(400, "Runs of a blind test are compared by the letters of its ranking, never case by case.")
     chosen = sorted(set(names))
-    if not 2 <= len(chosen) <= MOST_CHOSEN:
-        raise PageError(400, f"Choose two to {MOST_CHOSEN} transcripts.")
+    if not 2 <= len(chosen) <= MAX_CHOSEN:
+        raise PageError(400, f"Choose two to {MAX_CHOSEN} transcripts.")
     known = [site.entry(test, name) for name in chosen]
 
     try:

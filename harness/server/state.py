@@ -42,7 +42,7 @@ class TopFile:
 
 
 # If a test has more transcripts, only the best are listed.
-MOST_TRANSCRIPTS = 10_000
+MAX_TRANSCRIPTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -103,4 +103,4 @@ def find_test(state: SiteState, text: str) -> SiteTest | None:
 def transcripts_of(state: SiteState, test: SiteTest) -> list[TranscriptEntry]:
     """The transcripts of a version, the best first as far as the index knows."""
     entries = [e for e in state.catalogue.transcripts(test.index) if e.version == test.version.version]
-    return sorted(entries, key=lambda entry: (-entry.place.merit, entry.name))[:MOST_TRANSCRIPTS]
+    return sorted(entries, key=lambda entry: (-entry.place.merit, entry.name))[:MAX_TRANSCRIPTS]

@@ -12,7 +12,7 @@ from harness.files.memory_cache import MemoryCache, memory_of
 from harness.server.links import Links
 from harness.server.page_data import PAGE_DATA, DataKind
 from harness.server.page_site import PageSite
-from harness.server.ranking import MOST_CHOSEN, rank
+from harness.server.ranking import MAX_CHOSEN, rank
 from harness.server.ranking_page import render_test_page
 from harness.server.render import ASSETS, PageError, render_page, template_hash
 from harness.server.run_pages import render_comparison_page, render_transcript_page
@@ -135,7 +135,7 @@ def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[Pag
     def make(site: PageSite) -> str:
         ranking = rank(site.state, entries)
         names = [] if ranking is None else [row.entry.name for row in ranking.rows if row.letters]
-        return render_comparison_page(site, test.full_name, names[:MOST_CHOSEN])
+        return render_comparison_page(site, test.full_name, names[:MAX_CHOSEN])
 
     return make
 

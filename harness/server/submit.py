@@ -42,7 +42,7 @@ INCOMING = ".incoming"
 MINUTE = 60.0
 OLD = 86_400.0
 # Of rate limits; the least recently used are dropped first.
-MOST_KEYS = 10_000
+MAX_KEYS = 10_000
 CANNOT_STORE = "The server cannot store it; nothing was published."
 
 
@@ -262,7 +262,7 @@ class RateLimiter:
     seconds: float
     clock: Callable[[], float] = time.monotonic
     # How many tokens a key had left, and when.
-    _left: MemoryCache[tuple[float, float]] = field(default_factory=lambda: MemoryCache(MOST_KEYS))
+    _left: MemoryCache[tuple[float, float]] = field(default_factory=lambda: MemoryCache(MAX_KEYS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, key: str) -> float:

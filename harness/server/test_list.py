@@ -15,8 +15,8 @@ from harness.site.layout import TestEntry
 
 TESTS_PER_PAGE = 50
 # A page in a file cannot be asked for the next one.
-MOST_IN_A_FILE = 2000
-LONGEST_WORDS = 100
+MAX_IN_A_FILE = 2000
+MAX_WORDS_LENGTH = 100
 _ORDERS: dict[str, tuple[str, Callable[[TestEntry], Any]]] = {
     "name": ("name", lambda entry: entry.name),
     "date": ("newest first", lambda entry: (_reversed_date(entry.published), entry.name)),
@@ -24,7 +24,7 @@ _ORDERS: dict[str, tuple[str, Callable[[TestEntry], Any]]] = {
     "transcripts": ("most transcripts first", lambda entry: (-entry.transcripts, entry.name)),
     "best": ("best result first", lambda entry: (-(entry.best.place.merit if entry.best else -inf), entry.name)),
 }
-_LEAST_CASES = (100, 1_000, 10_000, 100_000)
+_MIN_CASES = (100, 1_000, 10_000, 100_000)
 
 
 def _reversed_date(text: str) -> int:
@@ -48,8 +48,8 @@ class TestQuery:
         """As the form of the page sends it."""
         order = query.get("sort", "name")
         return TestQuery(
-            words=query.get("q", "")[:LONGEST_WORDS],
-            task=query.get("task", "")[:LONGEST_WORDS],
+            words=query.get("q", "")[:MAX_WORDS_LENGTH],
+            task=query.get("task", "")[:MAX_WORDS_LENGTH],
             least=_number(query.get("cases", ""), 0),
             since=_date(query.get("since", "")),
             order=order if order in _ORDERS else "name",
@@ -94,7 +94,7 @@ def render_test_list(site: ServedSite, state: SiteState, links: Links, query: Te
     """One page of the list as HTML."""
     tests = site.tests(state)
     found = sorted(filter(query.matches, tests), key=_ORDERS[query.order][1])
-    size = TESTS_PER_PAGE if links.served else MOST_IN_A_FILE
+    size = TESTS_PER_PAGE if links.served else MAX_IN_A_FILE
     pages = max(1, -(-len(found) // size))
     number = min(max(1, query.page), pages)
     return render_page(
@@ -106,7 +106,7 @@ def render_test_list(site: ServedSite, state: SiteState, links: Links, query: Te
         total=len(tests),
         query=query,
         tasks=[("", "any"), *((task, task) for task in sorted({entry.task for entry in tests}))],
-        sizes=[("", "any number"), *((least, f"{least:,} or more") for least in _LEAST_CASES)],
+        sizes=[("", "any number"), *((least, f"{least:,} or more") for least in _MIN_CASES)],
         orders=[(name, words) for name, (words, _) in _ORDERS.items()],
         number=number,
         pages=pages,

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from harness.errors import TranscriptError
-from harness.files.mistakes import MOST_SHOWN, Mistakes
+from harness.files.mistakes import MAX_SHOWN, Mistakes
 from harness.model import Case, Counts, Outcome, Trial
 from harness.script.cases import CaseSet
-from harness.site.audit_header import MOST_REPEATS, decision_params, header_mistakes, self_judge, stopped_mistake
+from harness.site.audit_header import MAX_REPEATS, decision_params, header_mistakes, self_judge, stopped_mistake
 from harness.site.judged import NOT_HERE
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
@@ -108,7 +108,7 @@ class _ByTest:
             self._seen.add(trial.id)
         if case is None:
             # Why it is none is looked up in the whole test, so not for millions of records.
-            known = self._mistakes.count < MOST_SHOWN
+            known = self._mistakes.count < MAX_SHOWN
             self._mistakes.add(self._cases.refusal(trial) if known else "", place=self._place(line))
         elif self._judge is not None:
             for text in _record_mistakes(self._judge, case, trial, judged=self._answers):
@@ -173,7 +173,7 @@ class _CasesInOrder:
         self._all = cases
         # Numbers that no run can have are the header's mistakes; here they must only do no harm.
         self._limit = header.limit if isinstance(header.limit, int) and 0 < header.limit < len(cases) else None
-        self._repeat = min(max(header.repeat, 1), MOST_REPEATS) if isinstance(header.repeat, int) else 1
+        self._repeat = min(max(header.repeat, 1), MAX_REPEATS) if isinstance(header.repeat, int) else 1
         self._rest = iter(self)
         # Cases that were passed over, each with a bit for every answer that it still lacks.
         self._open: dict[str, tuple[Case, int]] = {}

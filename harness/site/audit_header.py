@@ -17,7 +17,7 @@ from harness.tasks.judge import Judge
 from harness.transcript.format import Header, extent
 
 # As many answers to a case as `--repeat` allows.
-MOST_REPEATS = 10_000
+MAX_REPEATS = 10_000
 
 
 def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
@@ -38,7 +38,7 @@ def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
 
 
 def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
-    for key, most in (("limit", sys.maxsize), ("repeat", MOST_REPEATS)):
+    for key, most in (("limit", sys.maxsize), ("repeat", MAX_REPEATS)):
         value = getattr(header, key)
         if value is not UNSET and not 1 <= value <= most:
             yield f"{key} {shown(value)} is not a number from 1 to {most:,}"

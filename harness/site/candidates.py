@@ -21,8 +21,8 @@ from harness.site.fetch import fetch_data
 from harness.site.interface_files import InterfaceCandidate, is_interface, read_interface_candidate
 from harness.site.layout import (
     FORMAT,
-    LONGEST_SYNOPSIS,
-    MOST_FILES,
+    MAX_FILES,
+    MAX_SYNOPSIS_LENGTH,
     Ref,
     Release,
     ReleaseFile,
@@ -129,8 +129,8 @@ def read_test_candidate(path: Path) -> TestCandidate:
     cases = load_cases(script, fetch_data(script))
     deque(training_cases(script, cases.places), 0)
     paths = sorted(_files(script))
-    if len(paths) > MOST_FILES:
-        raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MOST_FILES:,}; pack its data as a zip")
+    if len(paths) > MAX_FILES:
+        raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MAX_FILES:,}; pack its data as a zip")
     files, sources = [], {}
     for path_inside in paths:
         check_inside(path_inside, str(script.path))
@@ -170,7 +170,7 @@ def _below(folder: Path, name: str) -> Iterator[str]:
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_SYNOPSIS else line[: LONGEST_SYNOPSIS - 1] + "…"
+    return line if len(line) <= MAX_SYNOPSIS_LENGTH else line[: MAX_SYNOPSIS_LENGTH - 1] + "…"
 
 
 def check_name(name: str, path: Path) -> None:

@@ -13,7 +13,7 @@ from harness.site.catalogue import Catalogue, SiteStore, find_version
 from harness.site.interface_files import InterfaceCandidate
 from harness.site.layout import (
     FORMAT,
-    MOST_TESTS_A_NAME,
+    MAX_TESTS_A_NAME,
     InterfaceEntry,
     NameEntry,
     Ref,
@@ -169,7 +169,7 @@ def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequ
 def _name_entry(name: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
     tests = sorted(test for new_name, test in new if new_name == name)
     known = old[0] if old else NameEntry(name, 0, [])
-    return NameEntry(name, known.count + len(tests), [*known.tests, *tests][:MOST_TESTS_A_NAME])
+    return NameEntry(name, known.count + len(tests), [*known.tests, *tests][:MAX_TESTS_A_NAME])
 
 
 class _TestDraft:

@@ -27,7 +27,7 @@ from harness.site.retry import (
 )
 from harness.site.urls import Address, masked, parse, redirected
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 BLOCK = 1 << 16
 
 
@@ -128,12 +128,12 @@ class _Transfer:
         """One attempt: follow redirects by hand, then handle the response."""
         address = start
         with _Session() as session:
-            for _ in range(MOST_REDIRECTS + 1):
+            for _ in range(MAX_REDIRECTS + 1):
                 with self._get(session, address) as response:
                     if not response.is_redirect:
                         return self._handle(response)
                     address = redirected(address, response.headers["Location"])
-        raise DataError(f"{self.request.name}: more than {MOST_REDIRECTS} redirects, the last to {masked(address.url)}")
+        raise DataError(f"{self.request.name}: more than {MAX_REDIRECTS} redirects, the last to {masked(address.url)}")
 
     def _headers(self) -> dict[str, str]:
         encoding = "gzip" if self.request.compressed else "identity"

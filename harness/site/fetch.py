@@ -120,11 +120,11 @@ def _check_links(source: Path) -> None:
                 raise DataError(f"'{name}' in '{source.name}' is a link; put the file itself there")
 
 
-LARGEST_RATIO = 1000
-SMALLEST_LIMIT = 1 << 30
-MOST_MEMBERS = 5_000_000
+MAX_RATIO = 1000
+MIN_LIMIT = 1 << 30
+MAX_MEMBERS = 5_000_000
 # Tar archives are padded with zeros to whole blocks, which are never larger than this.
-LARGEST_PADDING = 64 << 20
+MAX_PADDING_BYTES = 64 << 20
 # Everything that the libraries raise for damaged archives; ValueError for bad names and numbers in them.
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, IndexError,
@@ -145,14 +145,14 @@ class ArchiveMember:
 
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack all regular files of the archive into the folder; a DataError for a hostile or incomplete one."""
-    limit = max(SMALLEST_LIMIT, archive.stat().st_size * LARGEST_RATIO)
+    limit = max(MIN_LIMIT, archive.stat().st_size * MAX_RATIO)
     total = 0
     try:
         for number, member in enumerate(_members(archive)):
             target = _target(archive, folder, member.name)
             total += _copy(member, target, limit - total, archive)
-            if number >= MOST_MEMBERS:
-                raise DataError(f"{archive.name}: more than {MOST_MEMBERS:,} files")
+            if number >= MAX_MEMBERS:
+                raise DataError(f"{archive.name}: more than {MAX_MEMBERS:,} files")
     except _DAMAGE as error:
         raise DataError(f"{archive.name}: damaged, or not a zip or tar archive: {error}") from None
     except OSError as error:
@@ -199,7 +199,7 @@ def _check_end(file: tarfile.TarFile) -> None:
     source.seek(file.offset)
     if source.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise tarfile.ReadError("it is incomplete, or a member's header is damaged")
-    remaining = LARGEST_PADDING
+    remaining = MAX_PADDING_BYTES
     # Read on, so that the checksum of a compressed file is checked.
     while remaining > 0 and (block := source.read(1 << 20)):
         remaining -= len(block)
@@ -231,6 +231,6 @@ def _copy(member: ArchiveMember, target: Path, limit: int, archive: Path) -> int
         while block := member.content.read(1 << 20):
             done += len(block)
             if done > limit:
-                raise DataError(f"{archive.name}: unpacks to more than {LARGEST_RATIO} times its size; refused")
+                raise DataError(f"{archive.name}: unpacks to more than {MAX_RATIO} times its size; refused")
             out.write(block)
     return done

@@ -13,7 +13,7 @@ from harness.site.catalogue import SiteStore
 from harness.site.layout import InterfaceEntry, Ref, ReleaseFile, check_inside
 
 FILES = ("interface.py", "interface.toml")
-MOST_FILES = 100
+MAX_FILES = 100
 LARGEST = 20 << 20
 
 
@@ -47,7 +47,7 @@ def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidat
     main = next((folder / one for one in FILES if (folder / one) in paths), path)
     _check_text(main)
     total = sum(one.stat().st_size for one in paths)
-    if len(paths) > MOST_FILES or total > LARGEST:
+    if len(paths) > MAX_FILES or total > LARGEST:
         raise InterfaceError(f"{path}: {len(paths):,} files of {total:,} bytes; publish the interface, not its data")
     files, sources = [], {}
     for one in paths:

@@ -24,7 +24,7 @@ from harness.transcript.format import Header, TestInfo
 
 NOT_HERE = "the test is not here, so outcomes were not judged again"
 # The lines written last are kept, up to this many bytes together.
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 
 
 def judged_again(path: Path, header: Header, name: str) -> str:
@@ -180,7 +180,7 @@ def _keep(name: str, line: str) -> None:
             os.write(descriptor, os.fsencode(f"{line}\n"))
         finally:
             os.close(descriptor)
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             _forget_oldest(place)
 
 

@@ -24,7 +24,7 @@ from harness.site.sites import sites
 from harness.transcript.format import Header, TestInfo
 from harness.transcript.read import open_transcript
 
-MOST_TESTS = 4
+MAX_TESTS = 4
 NO_DATA = "its cases are in data that is not here, so outcomes were not judged again"
 
 
@@ -50,7 +50,7 @@ def part_of(cases: CaseSet, test: TestInfo) -> CaseSet:
 
 
 # The cases of the published tests that were asked for last; only tables of galleries are in memory.
-_known: MemoryCache[CaseSet] = MemoryCache(MOST_TESTS)
+_known: MemoryCache[CaseSet] = MemoryCache(MAX_TESTS)
 
 
 def published_cases(test: SiteTest) -> CaseSet | None:

@@ -19,14 +19,14 @@ TOP = "hate-site.json"
 # Which pages for people are there as files, and what they were made from.
 PAGES = "-/pages.json"
 # A leaf with more entries is split by the next hex digit of their keys.
-LARGEST_LEAF = 512
+MAX_LEAF_ENTRIES = 512
 # 16 digits distinguish 1.8e19 entries; no site has more, so a deeper tree is hostile.
 DEEPEST = 16
-LARGEST_TOP = 1 << 20
-LARGEST_INDEX = 16 << 20
-MOST_FILES = 20_000
-MOST_TESTS_A_NAME = 10
-LONGEST_SYNOPSIS = 300
+MAX_TOP_BYTES = 1 << 20
+MAX_INDEX_BYTES = 16 << 20
+MAX_FILES = 20_000
+MAX_TESTS_A_NAME = 10
+MAX_SYNOPSIS_LENGTH = 300
 # An entry that says nothing about it is from an older version.
 UNJUDGED = "it was published when outcomes were not judged again"
 
@@ -176,7 +176,7 @@ class Release(Struct, frozen=True):
     version: Version
     digest: Digest
     script: FilePath
-    files: Annotated[list[ReleaseFile], Meta(min_length=1, max_length=MOST_FILES)]
+    files: Annotated[list[ReleaseFile], Meta(min_length=1, max_length=MAX_FILES)]
 
 
 class TranscriptEntry(Struct, frozen=True):
@@ -220,7 +220,7 @@ class NameEntry(Struct, frozen=True):
 
     name: TranscriptName
     count: Count
-    tests: Annotated[list[TestName], Meta(min_length=1, max_length=MOST_TESTS_A_NAME)]
+    tests: Annotated[list[TestName], Meta(min_length=1, max_length=MAX_TESTS_A_NAME)]
 
 
 class Signature(Struct, frozen=True):
@@ -322,7 +322,7 @@ def _parents(path: str) -> list[str]:
 _BAD_CHARACTERS = re.compile('[\x00-\x1f\x7f\\\\:*?"<>|\ud800-\udfff]')
 # Names that are devices on Windows, whatever their suffix.
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-LONGEST_PART = 200
+MAX_PART_LENGTH = 200
 
 
 def check_inside(path: str, name: str) -> None:
@@ -336,6 +336,6 @@ def _is_good_part(part: str) -> bool:
     return (
         bool(part)
         and not blank
-        and len(part.encode(errors="replace")) <= LONGEST_PART
+        and len(part.encode(errors="replace")) <= MAX_PART_LENGTH
         and not (_BAD_CHARACTERS.search(part) or _DEVICE_NAME.fullmatch(part))
     )

@@ -32,8 +32,8 @@ from harness.transcript.settings import changed_params, differing, in_words
 
 # The address of a transcript is that of its page.
 _ADDRESS = re.compile(rf"(?P<site>.+?)/transcripts/{TEST_IN_ADDRESS}/(?P<transcript>[A-Za-z0-9][A-Za-z0-9._+-]*)")
-MOST_NAMED = 3
-MOST_HINTS = 10
+MAX_NAMED = 3
+MAX_HINTS = 10
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ class KnownTranscripts:
         if near:
             return f"did you mean {' or '.join(near)}?"
         listed = [*dict.fromkeys(others), *full]
-        more = f" and {len(listed) - MOST_HINTS:,} more" if len(listed) > MOST_HINTS else ""
-        return f"known: {', '.join(listed[:MOST_HINTS])}{more}" if listed else "nothing is published here"
+        more = f" and {len(listed) - MAX_HINTS:,} more" if len(listed) > MAX_HINTS else ""
+        return f"known: {', '.join(listed[:MAX_HINTS])}{more}" if listed else "nothing is published here"
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class NameMatches:
             yield f"the newest of {len(runs):,}{where}" if len(runs) > 1 else f"the one{where}"
         others = [name for name in self.own if name != run.test]
         if others:
-            yield f"there are runs on {' and '.join(others[:MOST_NAMED])} too"
+            yield f"there are runs on {' and '.join(others[:MAX_NAMED])} too"
         newer = [other for other in self.skipped if other.test == run.test and other.order[:2] > run.order[:2]]
         for other in newer[:1]:
             yield f"{one_line(other.path.name)} is newer but {other.flaw}"
@@ -275,7 +275,7 @@ class NameMatches:
         if self.text.endswith(SUFFIXES):
             return TranscriptError(f"{self.text}: no such file")
         if self.skipped:
-            files = "; ".join(f"{one_line(str(run.path))} {run.flaw}" for run in self.skipped[:MOST_NAMED])
+            files = "; ".join(f"{one_line(str(run.path))} {run.flaw}" for run in self.skipped[:MAX_NAMED])
             return UsageError(
                 f"{self.text}: no complete run and no published transcript of that name; name a file to use it anyway: "
                 f"{files}"

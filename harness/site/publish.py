@@ -42,7 +42,7 @@ from harness.transcript.format import now
 
 # For unfinished files and the lock; readers never look there.
 WORK_FOLDER = ".publishing"
-LONGEST_WAIT = 3600
+MAX_WAIT = 3600
 BLOCK = 1 << 20
 # In seconds. Readers may use an older top index for a while, and so may a copy of the site in progress.
 GRACE = 86_400.0
@@ -161,7 +161,7 @@ def lock_site(root: Path) -> Iterator["SiteWriter"]:
     work_folder = root / WORK_FOLDER
     try:
         work_folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(work_folder / "lock", timeout=LONGEST_WAIT):
+        with FileLock(work_folder / "lock", timeout=MAX_WAIT):
             for leftover in work_folder.glob("*.part"):
                 leftover.unlink(missing_ok=True)
             yield SiteWriter(root)

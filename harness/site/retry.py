@@ -14,7 +14,7 @@ from harness.errors import DataError
 from harness.site.request import DownloadLimits
 
 # Rather than wait longer than this, the command fails and says why.
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 # Request timeout, too many requests, and all server errors.
 RETRY_STATUSES = frozenset({408, 429, *range(500, 600)})
 T = TypeVar("T")
@@ -36,14 +36,14 @@ def retry_policy(limits: DownloadLimits) -> Retry:
         total=limits.attempts - 1,
         backoff_factor=limits.pause / 2,
         backoff_jitter=limits.pause / 2,
-        backoff_max=LONGEST_PAUSE,
+        backoff_max=MAX_PAUSE,
         status_forcelist=RETRY_STATUSES,
     )
 
 
 def next_attempt(policy: Retry, failure: TryAgain) -> tuple[Retry, float] | None:
     """The policy after a failure and the seconds to wait before the next attempt; None to give up."""
-    if failure.after is not None and failure.after > LONGEST_PAUSE:
+    if failure.after is not None and failure.after > MAX_PAUSE:
         return None
     try:
         policy = policy.increment("GET", error=failure)

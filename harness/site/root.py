@@ -17,7 +17,7 @@ from harness.site.layout import FORMAT, Ref, Words, decode, encode, ref_of
 from harness.site.signing import Signer, check_signature, is_key
 
 # A chain of root documents that is longer is hostile.
-MOST_ROOTS = 1000
+MAX_ROOTS = 1000
 
 
 class RootDocument(Struct, frozen=True):
@@ -26,7 +26,7 @@ class RootDocument(Struct, frozen=True):
     hate: str
     format: int
     # Grows by one with every change.
-    version: Annotated[int, Meta(ge=1, le=MOST_ROOTS)]
+    version: Annotated[int, Meta(ge=1, le=MAX_ROOTS)]
     # The root key: it signs the next document; the first one signs itself.
     root: Words
     keys: Annotated[list[Words], Meta(min_length=1, max_length=100)]
@@ -74,7 +74,7 @@ def read_chain(latest: Ref, files: SignedFiles, name: str) -> RootChain:
     while ref is not None:
         data = files.index(ref)
         document = decode(data, RootDocument, f"{name}: root document")
-        if document.hate != "root" or document.format != FORMAT or len(found) >= MOST_ROOTS:
+        if document.hate != "root" or document.format != FORMAT or len(found) >= MAX_ROOTS:
             raise DataError(f"{name}: not a root document of format {FORMAT}; refused")
         found.append((document, ref, data))
         ref = document.previous

@@ -14,8 +14,8 @@ from harness.files.digest import file_sha256
 from harness.site.catalogue import Catalogue
 from harness.site.config import SiteConfig, configured_sites, is_offline
 from harness.site.layout import (
-    LARGEST_INDEX,
-    LARGEST_TOP,
+    MAX_INDEX_BYTES,
+    MAX_TOP_BYTES,
     TOP,
     Ref,
     Top,
@@ -32,7 +32,7 @@ from harness.site.urls import is_url
 DOWNLOADS_AT_ONCE = 8
 # An index is small: a server that takes longer is down.
 _TOP_LIMITS = DownloadLimits(
-    seconds=60.0, size=LARGEST_TOP, attempts=3, slow_remedy="try again", large_remedy="not the index of a site"
+    seconds=60.0, size=MAX_TOP_BYTES, attempts=3, slow_remedy="try again", large_remedy="not the index of a site"
 )
 
 
@@ -155,13 +155,13 @@ class FolderStore:
         """The bytes of the top index; None if nothing has been published yet."""
         try:
             with (self.root / TOP).open("rb") as file:
-                data = file.read(LARGEST_TOP + 1)
+                data = file.read(MAX_TOP_BYTES + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise DataError(f"{self.root / TOP}: {error.strerror}") from None
-        if len(data) > LARGEST_TOP:
-            raise DataError(f"{self.root / TOP}: larger than {LARGEST_TOP:,} bytes; not the index of a site")
+        if len(data) > MAX_TOP_BYTES:
+            raise DataError(f"{self.root / TOP}: larger than {MAX_TOP_BYTES:,} bytes; not the index of a site")
         return data
 
     def read_top(self) -> tuple[bytes, Top]:
@@ -175,14 +175,14 @@ class FolderStore:
         """The signature of the file with this SHA-256."""
         path = self.root / signature_path(sha256)
         try:
-            return path.read_bytes() if path.stat().st_size <= LARGEST_TOP else None
+            return path.read_bytes() if path.stat().st_size <= MAX_TOP_BYTES else None
         except OSError:
             return None
 
     def index(self, ref: Ref) -> bytes:
         """An index, checked."""
         path = self.root / index_path(ref.sha256)
-        if ref.bytes > LARGEST_INDEX:
+        if ref.bytes > MAX_INDEX_BYTES:
             raise DataError(f"{path}: an index of {ref.bytes:,} bytes; refused")
         try:
             with path.open("rb") as file:
@@ -235,7 +235,7 @@ class WebStore:
             list(pool.map(self._index, refs))
 
     def _index(self, ref: Ref) -> Path:
-        if ref.bytes > LARGEST_INDEX:
+        if ref.bytes > MAX_INDEX_BYTES:
             raise DataError(f"{self.name}: an index of {ref.bytes:,} bytes; refused")
         return self._get(ref, index_path(ref.sha256), small=True)
 

@@ -10,7 +10,7 @@ from typing import Generic, Protocol
 from harness.errors import DataError
 from harness.site.layout import (
     DEEPEST,
-    LARGEST_LEAF,
+    MAX_LEAF_ENTRIES,
     Branch,
     Entry,
     Leaf,
@@ -136,7 +136,7 @@ def _build_node(entries: list[Entry], prefix: str, write: Write) -> Subtree | No
     """A leaf of these entries, or a branch if there are too many."""
     if not entries:
         return None
-    if len(entries) <= LARGEST_LEAF or len(prefix) >= DEEPEST:
+    if len(entries) <= MAX_LEAF_ENTRIES or len(prefix) >= DEEPEST:
         ref = write(encode(Leaf(entries)))
         return Subtree(ref.sha256, ref.bytes, len(entries))
     groups: dict[str, list[Entry]] = {}

@@ -28,7 +28,7 @@ from harness.site.retry import (
 from harness.site.urls import masked, parse
 
 BLOCK = 1 << 16
-LONGEST_ANSWER = 1 << 20
+MAX_ANSWER_BYTES = 1 << 20
 # The server answers when it has judged every record.
 _LIMITS = DownloadLimits(seconds=3600.0, silent_seconds=900.0, slow_remedy="try again")
 
@@ -173,7 +173,7 @@ def _receipt(upload: Upload, response: requests.Response) -> SubmissionReceipt:
 
 def _text(response: requests.Response) -> str:
     try:
-        data: Any = response.raw.read(LONGEST_ANSWER, decode_content=True)
+        data: Any = response.raw.read(MAX_ANSWER_BYTES, decode_content=True)
     except Exception as error:
         raise TryAgain(f"the answer broke off: {first_line(error)}") from None
     return bytes(data).decode(errors="replace")

@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 # A level of 1 is met by an overlap that misses it by a rounding error.
-LARGEST_LEVEL = 1 - 1e-10
+MAX_LEVEL = 1 - 1e-10
 # Pairs of a detection and an object that are compared at once.
-MOST_PAIRS = 1 << 20
+MAX_PAIRS = 1 << 20
 # What a detection is: a hit, a false positive, or nothing that counts.
 HIT, FALSE, NOTHING = 1, 0, -1
 
@@ -110,7 +110,7 @@ def match(detections: Detections, levels: FloatArray, *, sizes: tuple[float, flo
     counted = ~detections.crowd
     if sizes is not None:
         counted = counted & (detections.area >= sizes[0]) & (detections.area <= sizes[1])
-    limits = np.minimum(np.asarray(levels, dtype=np.float64), LARGEST_LEVEL)
+    limits = np.minimum(np.asarray(levels, dtype=np.float64), MAX_LEVEL)
     status = np.full((limits.size, detections.score.size), FALSE, dtype=np.int8)
     taken = np.zeros((limits.size, counted.size), dtype=np.bool_)
     for pairs in _pairs(detections, counted, float(limits.min(initial=1.0))):
@@ -218,7 +218,7 @@ def _blocks(keys: IntArray, number: IntArray) -> Iterator[tuple[int, int]]:
         return
     starts = np.flatnonzero(np.append(True, np.diff(keys) != 0))
     total = np.append(0, np.cumsum(number))
-    block = total[starts] // MOST_PAIRS
+    block = total[starts] // MAX_PAIRS
     edges = starts[np.flatnonzero(np.append(True, np.diff(block) != 0))]
     yield from zip(edges.tolist(), [*edges[1:].tolist(), int(keys.size)], strict=True)
 

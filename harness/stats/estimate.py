@@ -29,7 +29,7 @@ __all__ = ["Estimate", "IntervalKind", "Scale", "independent_difference", "scale
 Bounds = tuple[float, float]
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 # The smallest p-value derived from limits.
-_SMALLEST_P = 1e-12
+_MIN_P = 1e-12
 
 
 class IntervalKind(StrEnum):
@@ -182,7 +182,7 @@ def independent_difference(one: Estimate, other: Estimate) -> Estimate:
 
 def p_of_limits(limits: Callable[[float], Interval]) -> float:
     """The smallest significance level at which limits exclude 0: the test that matches an interval."""
-    left, right = _SMALLEST_P, 1.0 - 1e-9
+    left, right = _MIN_P, 1.0 - 1e-9
     if not _contains_zero(limits(1 - left)):
         return left
     if _contains_zero(limits(1 - right)):

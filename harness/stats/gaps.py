@@ -21,7 +21,7 @@ from harness.stats.rates import Interval
 
 DRAWS = 4000
 # Up to this many contrasts the largest t is simulated; beyond, Scheffe's bound (1959) holds for all that there are.
-MOST_CONTRASTS = 20_000
+MAX_CONTRASTS = 20_000
 _ROUNDING = 1e-12
 # Numbers that are held in memory at once.
 _CELLS = 1 << 21
@@ -125,7 +125,7 @@ class _Largest:
     def of(contrasts: _Contrasts, covariance: FloatArray, df: float, rng: np.random.Generator) -> _Largest:
         """For contrasts of estimates with this covariance and these degrees of freedom."""
         half = len(covariance) // 2
-        if contrasts.value.size > MOST_CONTRASTS:
+        if contrasts.value.size > MAX_CONTRASTS:
             return _Largest(df, rank=2 * (half - 1))
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 # The change of the log-likelihood at which Newton's method, whose error squares with every step, has long converged.
 _SMALL = 1e-12
 # Events that are predicted this surely have been separated.
@@ -67,7 +67,7 @@ def _newton(design: FloatArray, event: BoolArray, penalty: float) -> FloatArray 
     shrink[0] = 0.0
     weights = np.zeros(design.shape[1])
     value = _likelihood(design, event, weights, shrink)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         chance = _chance(design @ weights)
         gradient = design.T @ (event - chance) - shrink * weights
         information = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(shrink)

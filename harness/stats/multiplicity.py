@@ -29,7 +29,7 @@ _BLOCK = 512
 _GROUPS = 250
 # More p-values than this are interpolated between this many nodes.
 _NODES = 400
-_LARGEST_T = 1e4
+_MAX_STATISTIC = 1e4
 # A variance below this fraction of the largest counts as none.
 _NO_VARIANCE = 1e-12
 
@@ -141,7 +141,7 @@ class _Tail:
         """The same for any number of x: log p is interpolated between nodes, to a thousandth of p."""
         if x.size <= _NODES:
             return self(x)
-        nodes = np.linspace(0.0, math.log1p(min(float(x.max()), _LARGEST_T)), _NODES)
+        nodes = np.linspace(0.0, math.log1p(min(float(x.max()), _MAX_STATISTIC)), _NODES)
         logs = np.log(np.maximum(self(np.expm1(nodes)), np.finfo(float).tiny))
         return np.exp(np.interp(np.log1p(x), nodes, logs))
 

@@ -16,7 +16,7 @@ from harness.stats.arrays import FloatArray
 from harness.stats.power import student_power
 
 __all__ = [
-    "MOST_UNITS",
+    "MAX_UNITS",
     "PlannedSample",
     "difference_power",
     "equivalence_power",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Beyond it nobody plans, and rounding errors begin.
-MOST_UNITS = 1_000_000_000
+MAX_UNITS = 1_000_000_000
 # Points at which the distribution of an estimated standard error is taken.
 _NODES = 400
 
@@ -192,7 +192,7 @@ def smallest_number(suffices: Callable[[int], bool], least: int) -> int | None:
         return high
     while not suffices(2 * high):
         high *= 2
-        if high > MOST_UNITS:
+        if high > MAX_UNITS:
             return None
     low, high = high, 2 * high
     while high - low > 1:

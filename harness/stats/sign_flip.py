@@ -40,7 +40,7 @@ EXCHANGES = 9_999
 # Flips and candidates are multiplied in pieces of about this many numbers.
 _PIECE = 1 << 22
 # With more powers of two than this, adding numbers takes no longer than counting bits.
-_MOST_PLANES = 24
+_MAX_PLANES = 24
 
 
 class FlipMethod(StrEnum):
@@ -151,8 +151,8 @@ class _BitSums:
         """None if the numbers are not whole, or too large for this to be worth while."""
         least = moved.min(axis=0)
         above = moved - least
-        widths = [int(most).bit_length() for most in above.max(axis=0).tolist() if most < 1 << _MOST_PLANES]
-        if not hasattr(np, "bitwise_count") or len(widths) < moved.shape[1] or sum(widths) > _MOST_PLANES:
+        widths = [int(most).bit_length() for most in above.max(axis=0).tolist() if most < 1 << _MAX_PLANES]
+        if not hasattr(np, "bitwise_count") or len(widths) < moved.shape[1] or sum(widths) > _MAX_PLANES:
             return None
         if not np.array_equal(moved, np.rint(moved)):
             return None

@@ -7,15 +7,15 @@ from typing import cast
 
 from harness.tasks.task import AnswerError
 
-LONGEST_SHOWN = 60
+MAX_SHOWN_LENGTH = 60
 # Of a value, which is typed after --statistic.
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 
 def shown(raw: object) -> str:
     """An answer, short enough for a message."""
     text = repr(raw)
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+    return text if len(text) <= MAX_SHOWN_LENGTH else text[: MAX_SHOWN_LENGTH - 3] + "..."
 
 
 def number(raw: object, what: str) -> float:
@@ -80,8 +80,10 @@ def with_values(raw: object) -> tuple[object, Mapping[str, float | None] | None]
 
 def _value_name(name: object) -> str:
     text = label(name)
-    if not text or len(text) > LONGEST_NAME:
-        raise AnswerError(f"values: the name {shown(text)} has {len(text):,} characters; give it 1 to {LONGEST_NAME}")
+    if not text or len(text) > MAX_NAME_LENGTH:
+        raise AnswerError(
+            f"values: the name {shown(text)} has {len(text):,} characters; give it 1 to {MAX_NAME_LENGTH}"
+        )
     return text
 
 

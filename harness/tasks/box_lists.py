@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.stats.detection import Detections
 
 # More boxes are refused: they would take hours to compare, and no image has as many objects.
-MOST_BOXES = 10_000
+MAX_BOXES = 10_000
 # Products of larger numbers would not fit into a float.
 LARGEST = 1e9
 # The class of boxes without a label.
@@ -81,8 +81,8 @@ def found_boxes(raw: object, most: int) -> list[FoundBox]:
 def _rows(rows: object, what: str, keys: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if not isinstance(rows, (list, tuple)):
         raise AnswerError(f"{shown(rows)} is not a list of boxes, each {{{', '.join(map(repr, keys))}}}")
-    if len(rows) > MOST_BOXES:
-        raise AnswerError(f"{len(rows):,} boxes; an image may have {MOST_BOXES:,}: give those with the best scores")
+    if len(rows) > MAX_BOXES:
+        raise AnswerError(f"{len(rows):,} boxes; an image may have {MAX_BOXES:,}: give those with the best scores")
     for count, row in enumerate(rows, 1):
         place = f"{what} {count}"
         if not isinstance(row, Mapping):

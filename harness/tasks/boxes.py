@@ -16,7 +16,7 @@ from harness.model import Answer, Case, Trial
 from harness.params import Param, ParamType, Value
 from harness.tasks.answers import fields, shown
 from harness.tasks.box_lists import (
-    MOST_BOXES,
+    MAX_BOXES,
     boxes_mistake,
     found_boxes,
     iou_limit,
@@ -138,8 +138,8 @@ class BoxesTask(Task):
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """`detections` is a number of boxes."""
         most = settings.get("detections", DETECTIONS)
-        if type(most) is not int or not 1 <= most <= MOST_BOXES:
-            yield "detections", f"{shown(most)} is not a whole number from 1 to {MOST_BOXES:,}"
+        if type(most) is not int or not 1 <= most <= MAX_BOXES:
+            yield "detections", f"{shown(most)} is not a whole number from 1 to {MAX_BOXES:,}"
 
     def elements(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> Elements | None:
         """Objects with the score of what found them at the run's iou, and false positives with theirs."""

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from harness.model import (
-    MOST_VALUES,
+    MAX_VALUES,
     REFUSAL,
     Answer,
     BlindTrial,
@@ -26,7 +26,7 @@ from harness.tasks.answers import with_values
 from harness.tasks.task import AnswerError, Task, TaskRules
 
 # The text of an exception can be a whole file; a record only says what went wrong.
-LONGEST_MESSAGE = 2000
+MAX_MESSAGE_LENGTH = 2000
 
 # By (positive, accepted): calling `Outcome.of` a million times would be slow.
 _OUTCOMES = [
@@ -66,7 +66,7 @@ def record(
         UNSET if answer.rank is None else answer.rank,
         UNSET if answer.best_wrong is None else answer.best_wrong,
         UNSET if error is None else error,
-        message[:LONGEST_MESSAGE] or UNSET,
+        message[:MAX_MESSAGE_LENGTH] or UNSET,
         UNSET if seconds is None else seconds,
         UNSET if memory is None else memory,
         UNSET if repeat is None else repeat,
@@ -117,8 +117,8 @@ class Judge:
         if not values:
             return answer
         self._value_names.update(values)
-        if len(self._value_names) > MOST_VALUES:
-            raise AnswerError(f"values: more than {MOST_VALUES} names in this run; give each answer the same few")
+        if len(self._value_names) > MAX_VALUES:
+            raise AnswerError(f"values: more than {MAX_VALUES} names in this run; give each answer the same few")
         return _with_values(answer, values)
 
     def _without_answer(self, case: Case) -> Answer:
@@ -210,7 +210,7 @@ class BlindJudge(Judge):
             case.id,
             UNSET if actual is None else actual,
             UNSET if error is None else error,
-            message[:LONGEST_MESSAGE] or UNSET,
+            message[:MAX_MESSAGE_LENGTH] or UNSET,
             round(reply.seconds, 7),
             UNSET if reply.memory is None else reply.memory,
             reply.question.repeat if self._repeated else UNSET,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.files.images import MOST_PIXELS, ImageError, read_plane
+from harness.files.images import MAX_PIXELS, ImageError, read_plane
 from harness.tasks.answers import shown
 from harness.tasks.task import AnswerError
 
@@ -47,8 +47,8 @@ def _bytes(content: object) -> bytes:
 def _from_lists(rows: list[Any]) -> Plane:
     import numpy as np
 
-    if len(rows) * (len(rows[0]) if rows and isinstance(rows[0], list) else 1) > MOST_PIXELS:
-        raise AnswerError(f"a list of more than {MOST_PIXELS // 1_000_000} million pixels")
+    if len(rows) * (len(rows[0]) if rows and isinstance(rows[0], list) else 1) > MAX_PIXELS:
+        raise AnswerError(f"a list of more than {MAX_PIXELS // 1_000_000} million pixels")
     try:
         array = np.asarray(rows)
     except (ValueError, OverflowError, RecursionError):  # rows of different lengths

@@ -11,7 +11,7 @@ from typing import Any
 from harness.tasks.task import ComparedRuns
 
 # More pairs would say the same again.
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def pixel_cautions(runs: ComparedRuns) -> list[str]:
         "Pixels of one image are right or wrong together, so they are not independent tests: a test that counts each "
         "of them takes a handful of images for a huge sample, and calls almost any difference significant."
     ]
-    for a, b in pairs[:MOST_PAIRS]:
+    for a, b in pairs[:MAX_PAIRS]:
         claim = pixel_claim(details[a], details[b])
         lines.append(_sentence(runs.names[a], runs.names[b], claim))
-    if len(pairs) > MOST_PAIRS:
-        lines.append(f"The other {len(pairs) - MOST_PAIRS:,} pairs are no different.")
+    if len(pairs) > MAX_PAIRS:
+        lines.append(f"The other {len(pairs) - MAX_PAIRS:,} pairs are no different.")
     return lines
 
 

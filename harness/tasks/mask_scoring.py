@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Plane = npt.NDArray[Any]
 
 # A map with more different scores is rounded down.
-MOST_LEVELS = 1024
+MAX_LEVELS = 1024
 # So many pixels show whether a map has more levels than that.
 _SAMPLE = 1 << 14
 Details = dict[str, Any]
@@ -114,7 +114,7 @@ def count_scores(scores: Plane, truth: MaskTruth) -> Details:
 
 
 def score_levels(scores: Plane) -> tuple[npt.NDArray[Any], Sequence[float]]:
-    """Each pixel as the place of its score among the levels, which rise; at most MOST_LEVELS.
+    """Each pixel as the place of its score among the levels, which rise; at most MAX_LEVELS.
 
     More different scores are rounded down to multiples of a power of two. Decisions are made on the rounded scores, so
     that a later threshold decides as the program's run did.
@@ -128,7 +128,7 @@ def score_levels(scores: Plane) -> tuple[npt.NDArray[Any], Sequence[float]]:
     low, high = scores.min().item(), scores.max().item()
     if not (math.isfinite(low) and math.isfinite(high)):
         raise AnswerError("a score is not a finite number")
-    if scores.dtype.kind in "ui" and high - low < MOST_LEVELS:
+    if scores.dtype.kind in "ui" and high - low < MAX_LEVELS:
         return (scores.astype(np.int64) - low).astype(np.uint16), range(low, high + 1)
     return _few_levels(scores) or _rounded_levels(scores.astype(np.float64), low, high)
 
@@ -138,10 +138,10 @@ def _few_levels(scores: Plane) -> tuple[npt.NDArray[Any], Sequence[float]] | Non
     import numpy as np
 
     flat = scores.ravel()
-    if np.unique(flat[:: max(1, flat.size // _SAMPLE)]).size > MOST_LEVELS:
+    if np.unique(flat[:: max(1, flat.size // _SAMPLE)]).size > MAX_LEVELS:
         return None
     levels = np.unique(flat)
-    if levels.size > MOST_LEVELS:
+    if levels.size > MAX_LEVELS:
         return None
     return np.searchsorted(levels, scores).astype(np.uint16), levels.astype(np.float64).tolist()
 
@@ -149,8 +149,8 @@ def _few_levels(scores: Plane) -> tuple[npt.NDArray[Any], Sequence[float]] | Non
 def _rounded_levels(scores: Plane, low: float, high: float) -> tuple[npt.NDArray[Any], Sequence[float]]:
     import numpy as np
 
-    step = max(math.ldexp(1.0, math.frexp(high / MOST_LEVELS - low / MOST_LEVELS)[1] - 1), math.ulp(0.0))
-    while math.floor(high / step) - math.floor(low / step) >= MOST_LEVELS:
+    step = max(math.ldexp(1.0, math.frexp(high / MAX_LEVELS - low / MAX_LEVELS)[1] - 1), math.ulp(0.0))
+    while math.floor(high / step) - math.floor(low / step) >= MAX_LEVELS:
         step *= 2
     first, last = math.floor(low / step), math.floor(high / step)
     codes = (np.floor(scores / step) - first).astype(np.uint16)

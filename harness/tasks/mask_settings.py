@@ -9,7 +9,7 @@ from typing import Any
 SETTINGS = frozenset({"ignore", "boundary", "weights", "labels"})
 BACKGROUND = "background"
 # The classes of a mask are codes of one byte.
-MOST_LABELS = 256
+MAX_LABELS = 256
 WIDEST = 1000
 
 
@@ -62,8 +62,8 @@ def _boundary_mistakes(boundary: Any) -> Iterator[tuple[str, str]]:
 
 
 def _label_mistakes(labels: Any, ignore: Any) -> Iterator[tuple[str, str]]:
-    if not isinstance(labels, Mapping) or not 1 <= len(labels) <= MOST_LABELS:
-        yield "labels", f'expected {{1 = "vase", 2 = "table"}}, at most {MOST_LABELS}'
+    if not isinstance(labels, Mapping) or not 1 <= len(labels) <= MAX_LABELS:
+        yield "labels", f'expected {{1 = "vase", 2 = "table"}}, at most {MAX_LABELS}'
         return
     for value, name in labels.items():
         if not (value.isascii() and value.isdigit() and int(value) <= 65535):

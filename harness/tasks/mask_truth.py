@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.files.images import ImageError, image_size, read_plane
 from harness.files.stamps import Stamp, file_stamp
 from harness.model import Case
-from harness.tasks.mask_settings import MOST_LABELS, MaskSettings
+from harness.tasks.mask_settings import MAX_LABELS, MaskSettings
 from harness.tasks.task import TaskRules
 
 if TYPE_CHECKING:
@@ -162,11 +162,11 @@ def label_codes(
     if image.dtype == np.uint8:
         codes, known = _byte_codes(image, values)
     else:
-        table = np.full(values[-1] + 1, MOST_LABELS, dtype=np.int16)
+        table = np.full(values[-1] + 1, MAX_LABELS, dtype=np.int16)
         table[values] = np.arange(len(values))
         inside = (image >= 0) & (image <= values[-1])
         places = table[np.where(inside, image, 0).astype(np.intp)]
-        codes, known = places.astype(np.uint8), inside & (places < MOST_LABELS)
+        codes, known = places.astype(np.uint8), inside & (places < MAX_LABELS)
     wrong = ~known if counted is None else ~known & counted
     return codes, image[wrong][0].item() if wrong.any() else None
 

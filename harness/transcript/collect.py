@@ -21,7 +21,7 @@ from harness.errors import TranscriptError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import note_sha256
 from harness.files.stamps import NOT_A_FILE, file_stamp
-from harness.model import MOST_COLUMNS, MOST_VALUES, Bytes, Outcome, Trial, Turn, plain_text
+from harness.model import MAX_COLUMNS, MAX_VALUES, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths
 from harness.transcript.format import Header
@@ -174,10 +174,10 @@ def as_numbers(values: Sequence[Any]) -> Numbers:
 
 def check_names(names: Collection[str], outer: str, source: str) -> None:
     """An error if records have more keys within an object than are read."""
-    if outer == "columns" and len(names) > MOST_COLUMNS:
-        raise TranscriptError(f"{source}: more than {MOST_COLUMNS:,} columns in its records; leave some out")
-    if outer == "values" and len(names) > MOST_VALUES:
-        raise TranscriptError(f"{source}: values with more than {MOST_VALUES} names; leave some out")
+    if outer == "columns" and len(names) > MAX_COLUMNS:
+        raise TranscriptError(f"{source}: more than {MAX_COLUMNS:,} columns in its records; leave some out")
+    if outer == "values" and len(names) > MAX_VALUES:
+        raise TranscriptError(f"{source}: values with more than {MAX_VALUES} names; leave some out")
 
 
 def _check_details(details: Mapping[str, Sequence[Any]], header: Header, name: str) -> None:

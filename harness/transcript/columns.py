@@ -20,7 +20,7 @@ DETAILS = ("pixels", "boxes")
 # What is left out if columns are read for outcomes and resources alone.
 NOT_LEAN = frozenset({"expect", "truth", "actual", "score", "rank", "columns", "values", "details"})
 # Texts of one length up to this are compared as arrays.
-LONGEST_COMPARED = 64
+MAX_COMPARED_LENGTH = 64
 
 
 class TextList(Sequence[str]):
@@ -78,7 +78,7 @@ class TextList(Sequence[str]):
         """Whether each text plainly comes after the one before it, so that no two are the same."""
         count = len(self.ends)
         length = len(self.data) // count if count else 0
-        if not 0 < length <= LONGEST_COMPARED or not np.array_equal(self.ends, np.arange(1, count + 1) * length):
+        if not 0 < length <= MAX_COMPARED_LENGTH or not np.array_equal(self.ends, np.arange(1, count + 1) * length):
             return False
         texts = np.frombuffer(self.data, f"S{length}")
         return bool((texts[1:] > texts[:-1]).all())

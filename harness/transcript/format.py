@@ -19,7 +19,7 @@ from harness.tasks.task import Task, TaskRules
 
 FORMAT = 1
 # The line of a record has at least that many bytes.
-SHORTEST_LINE = 24
+MIN_LINE_LENGTH = 24
 
 
 # The kind of interface of an imported transcript, before the name of the tool.

@@ -26,9 +26,9 @@ from harness.files.known_digests import known_sha256
 from harness.transcript.columns import NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList
 from harness.transcript.read import UNUSABLE, TranscriptReader
 
-LEAST_CASES = 100_000
+MIN_CASES = 100_000
 # Those used last are kept, up to this many bytes together.
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 # Set to `off`, nothing is kept and nothing kept is used.
 SWITCH = "HATE_COLUMNS"
 # Before the SHA-256 of all that follows.
@@ -111,7 +111,7 @@ def is_sound(path: Path) -> bool:
 
 def keep_columns(columns: Columns, header: bytes, size: int, sha256: str, *, lean: bool) -> None:
     """Keep the columns of a complete transcript with many cases. If that fails, they are read again next time."""
-    if not is_on() or not columns.complete or len(columns.ids) < LEAST_CASES or sys.byteorder != "little":
+    if not is_on() or not columns.complete or len(columns.ids) < MIN_CASES or sys.byteorder != "little":
         return
     with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
         _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -127,7 +127,7 @@ def _remove_oldest() -> None:
     found = [(file.stat(), file) for file in _folder().iterdir() if not file.name.startswith(UNFINISHED_PREFIX)]
     for status, file in sorted(found, key=lambda one: one[0].st_mtime, reverse=True):
         total += status.st_size
-        if total > MOST_BYTES:
+        if total > MAX_BYTES:
             file.unlink(missing_ok=True)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.transcript.columns import Columns, read_columns
-from harness.transcript.format import SHORTEST_LINE
-from harness.transcript.kept_columns import LEAST_CASES, is_on, may_be_kept
+from harness.transcript.format import MIN_LINE_LENGTH
+from harness.transcript.kept_columns import MIN_CASES, is_on, may_be_kept
 from harness.transcript.read import UNUSABLE, read_end
 
 
@@ -54,14 +54,14 @@ def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> l
 def _is_worth_it(path: Path) -> bool:
     """Whether its columns will be kept, and are not yet. What is packed would have to be unpacked to know."""
     try:
-        if path.stat().st_size < LEAST_CASES * SHORTEST_LINE:
+        if path.stat().st_size < MIN_CASES * MIN_LINE_LENGTH:
             return False
         with path.open("rb") as file:
             is_plain = file.read(1) == b"{"
         end = read_end(path) if is_plain and is_on() and not may_be_kept(path) else None
     except (OSError, *UNUSABLE):
         return False
-    return end is not None and end.tests >= LEAST_CASES
+    return end is not None and end.tests >= MIN_CASES
 
 
 if __name__ == "__main__":

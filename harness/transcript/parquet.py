@@ -18,7 +18,7 @@ import msgspec
 from harness.errors import MissingExtra, TranscriptError
 from harness.model import BlindTrial, Trial
 from harness.transcript.format import End, Header
-from harness.transcript.read import BLOCK, LONGEST_LINE, TranscriptReader, record_type
+from harness.transcript.read import BLOCK, MAX_LINE_BYTES, TranscriptReader, record_type
 
 TEXTS = ("id", "outcome", "expect", "truth", "actual", "error", "message", "stratum", "psu")
 NUMBERS = ("score", "seconds")
@@ -30,9 +30,9 @@ HEADER, END, KIND, SHA256 = b"hate.header", b"hate.end", b"hate.transcript", b"h
 BATCH = 4096
 GROUP_ROWS, GROUP_BYTES = 100_000, 32 << 20
 # More than this many bytes of text for a byte of file are no transcript: a few bytes can stand for any number of rows.
-LARGEST_RATIO, ALLOWANCE = 2_000, 64 << 20
-LARGEST_GROUP = 1 << 30
-LARGEST_METADATA = 16 << 20
+MAX_RATIO, ALLOWANCE = 2_000, 64 << 20
+MAX_GROUP_BYTES = 1 << 30
+MAX_METADATA_BYTES = 16 << 20
 _rest = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encoder = msgspec.json.Encoder()
 
@@ -175,7 +175,7 @@ class IntactFile:
 
     header: Header
     rows: int
-    # More than these a file of its size cannot hold; see `LARGEST_RATIO`.
+    # More than these a file of its size cannot hold; see `MAX_RATIO`.
     most_bytes: int
     _file: Any
 
@@ -203,7 +203,7 @@ def open_intact(path: Path) -> Iterator[IntactFile]:
         file = parquet.ParquetFile(handle, read_dictionary=[*TEXTS, *JSON, "rest", "line"])
         if not msgspec.json.decode(metadata[END], type=End).end:
             raise ValueError("no last line")
-        yield IntactFile(header, file.metadata.num_rows, size * LARGEST_RATIO + ALLOWANCE, file)
+        yield IntactFile(header, file.metadata.num_rows, size * MAX_RATIO + ALLOWANCE, file)
 
 
 def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:
@@ -211,8 +211,8 @@ def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:
     metadata: dict[bytes, bytes] = file.metadata.metadata or {}
     if HEADER not in metadata or END not in metadata:
         raise OSError(None, "a table, not a transcript: its metadata has no header; `hate import` reads tables")
-    if sum(map(len, metadata.values())) > LARGEST_METADATA:
-        raise OSError(None, f"more than {LARGEST_METADATA >> 20} MiB of metadata")
+    if sum(map(len, metadata.values())) > MAX_METADATA_BYTES:
+        raise OSError(None, f"more than {MAX_METADATA_BYTES >> 20} MiB of metadata")
     found = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
     for name, wanted in zip(schema.names, schema.types, strict=True):
         own = found.get(name)
@@ -221,8 +221,8 @@ def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:
         if own != wanted:
             raise OSError(None, f"column '{name}' is {own or 'missing'}, not {wanted}")
     for number in range(file.metadata.num_row_groups):
-        if file.metadata.row_group(number).total_byte_size > LARGEST_GROUP:
-            raise OSError(None, f"a group of rows has more than {LARGEST_GROUP >> 20} MiB")
+        if file.metadata.row_group(number).total_byte_size > MAX_GROUP_BYTES:
+            raise OSError(None, f"a group of rows has more than {MAX_GROUP_BYTES >> 20} MiB")
     return metadata
 
 
@@ -279,11 +279,11 @@ def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def _bounded(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
     """The blocks, as long as there are not far more of them than a file of this size can have."""
-    left = size * LARGEST_RATIO + ALLOWANCE
+    left = size * MAX_RATIO + ALLOWANCE
     for block in blocks:
         left -= len(block)
-        if left < 0 or len(block) > LONGEST_LINE + BLOCK:
-            raise OSError(None, f"holds more than {LARGEST_RATIO:,} times its size")
+        if left < 0 or len(block) > MAX_LINE_BYTES + BLOCK:
+            raise OSError(None, f"holds more than {MAX_RATIO:,} times its size")
         yield block
 
 

@@ -20,7 +20,7 @@ from harness.errors import HateError
 from harness.model import ErrorKind, Outcome, Trial
 from harness.transcript.collect import OUTCOME_CODES, Codes, ColumnBuilder, Numbers, as_numbers, check_names
 from harness.transcript.columns import DETAILS, NOT_LEAN, NUMBERS, TEXTS, Columns
-from harness.transcript.format import SHORTEST_LINE
+from harness.transcript.format import MIN_LINE_LENGTH
 from harness.transcript.parquet import IntactFile, open_intact
 from harness.transcript.read import UNUSABLE
 
@@ -179,7 +179,7 @@ class _Batch:
 
 
 def _read(file: IntactFile, name: str, *, lean: bool) -> Columns:
-    if file.header.is_blind or file.rows * SHORTEST_LINE > file.most_bytes:
+    if file.header.is_blind or file.rows * MIN_LINE_LENGTH > file.most_bytes:
         raise ValueError("not for columns")
     builder = ColumnBuilder()
     numbers = [key for key in (*NUMBERS, "repeat") if not (lean and key in NOT_LEAN)]

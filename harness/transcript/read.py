@@ -20,8 +20,8 @@ from harness.transcript.storage import open_lines
 
 # What msgspec raises for anything but the expected JSON.
 UNUSABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
-LONGEST_LINE = 64 << 20
-LONGEST_SHOWN = 60
+MAX_LINE_BYTES = 64 << 20
+MAX_SHOWN_LENGTH = 60
 # Longer than any last line, in bytes.
 TAIL = 1 << 16
 # Small enough that a block and its records stay in the processor's cache, which more than doubles the speed.
@@ -226,7 +226,7 @@ class TranscriptReader:
 
     def _read_line(self) -> bytes:
         try:
-            return self._stream.readline(LONGEST_LINE)
+            return self._stream.readline(MAX_LINE_BYTES)
         except (OSError, EOFError, zlib.error) as error:
             raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
 
@@ -234,12 +234,12 @@ class TranscriptReader:
         """Whole lines, except perhaps at the end of the file."""
         try:
             block = self._stream.read(BLOCK)
-            rest = self._stream.readline(LONGEST_LINE) if block else b""
+            rest = self._stream.readline(MAX_LINE_BYTES) if block else b""
         except (OSError, EOFError, zlib.error) as error:
             raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
-        if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+        if len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):
             number = self._line_number() + block.count(b"\n") + 1
-            raise TranscriptError(f"{self.name}:{number}: a line of more than {LONGEST_LINE >> 20} MiB")
+            raise TranscriptError(f"{self.name}:{number}: a line of more than {MAX_LINE_BYTES >> 20} MiB")
         return block + rest
 
 
@@ -357,4 +357,4 @@ def _explain_values(line: bytes) -> str:
 
 def _cut(raw: msgspec.Raw) -> str:
     text = bytes(raw).decode(errors="replace")
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[: MAX_SHOWN_LENGTH - 3]}..."

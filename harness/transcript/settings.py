@@ -9,7 +9,7 @@ from harness.model import plain_text
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptSummary
 
-LONGEST_VALUE = 40
+MAX_VALUE_LENGTH = 40
 
 
 def in_words(params: Mapping[str, Any]) -> str:
@@ -18,7 +18,7 @@ def in_words(params: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"
 
 
 def changed_params(header: Header, usual: Header | None) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.files.images import MOST_PIXELS, ImageError, exif_orientation, read_image, write_image
+from harness.files.images import MAX_PIXELS, ImageError, exif_orientation, read_image, write_image
 from harness.files.pictures import StoredPicture, read_picture
 from harness.model import Case
 from harness.script.expansion import ORIGINAL, InputError, InputMaker
@@ -217,8 +217,8 @@ def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -
 
     for step in steps:
         picture = apply_effect(step.axis.kind, picture, top, step.value, random_stream(_words(step, version)))
-        if picture.shape[0] * picture.shape[1] > MOST_PIXELS:
-            raise ImageError(f"after {step.axis.kind}, it has more than {MOST_PIXELS // 1_000_000} million pixels")
+        if picture.shape[0] * picture.shape[1] > MAX_PIXELS:
+            raise ImageError(f"after {step.axis.kind}, it has more than {MAX_PIXELS // 1_000_000} million pixels")
     return picture
 
 

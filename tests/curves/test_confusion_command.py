@@ -288,7 +288,7 @@ def test_a_thousand_labels_counted_one_by_one(
     records = [claim(n, truth[n], said[n], columns={"w": str(weights[n])}) for n in range(cases)]
     path = write_transcript(tmp_path_factory.mktemp("c") / "t.jsonl", records, task="label", algorithm="t")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harness.analysis.confusion.MOST_ESTIMATED", 0)
+        patch.setattr("harness.analysis.confusion.MAX_ESTIMATED", 0)
         [found] = harness.confusion(path, weights="w" if weighted else None).found
     labels = sorted({*truth, *(one for one in said if one is not None)})
     assert list(found.labels) == labels

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import MissingExtra, ScriptError
-from harness.files.tables import LARGEST_FIELD, rows
+from harness.files.tables import MAX_FIELD_LENGTH, rows
 from tests.simulation import examples
 
 quickly = examples(80)
@@ -111,7 +111,7 @@ def test_mistakes_name_file_and_line(tmp_path: Path, name: str, content: bytes, 
 def test_large_fields_are_read_and_absurd_ones_refused(tmp_path: Path) -> None:
     document = "x" * (1 << 20)
     assert [row["input"] for _, row in rows(table(tmp_path, f"id,input\n1,{document}\n"))] == [document]
-    absurd = table(tmp_path, b"id,input\n1,a\n2," + b"x" * (LARGEST_FIELD + 1) + b"\n")
+    absurd = table(tmp_path, b"id,input\n1,a\n2," + b"x" * (MAX_FIELD_LENGTH + 1) + b"\n")
     assert mistake(absurd).startswith("t.csv:3: a field of more than 16 MiB")
 
 

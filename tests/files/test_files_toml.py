@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import ScriptError
-from harness.files.mistakes import MOST_SHOWN, Mistakes, key_lines, line_of
-from harness.files.toml import LARGEST_FILE, read_toml
+from harness.files.mistakes import MAX_SHOWN, Mistakes, key_lines, line_of
+from harness.files.toml import MAX_FILE_BYTES, read_toml
 from tests.simulation import examples
 
 quickly = examples(80)
@@ -115,7 +115,7 @@ def test_files_that_are_missing_or_absurd_are_refused(tmp_path: Path) -> None:
         read_toml(tmp_path / "none.toml")
     path = toml(tmp_path, b"")
     with path.open("r+b") as file:
-        file.truncate(LARGEST_FILE + 1)
+        file.truncate(MAX_FILE_BYTES + 1)
     with pytest.raises(ScriptError, match="larger than 64 MiB; put the cases into a table"):
         read_toml(path)
 
@@ -124,7 +124,7 @@ def test_one_mistake_is_one_line_and_twenty_are_shown_of_many() -> None:
     one, many = Mistakes("x.toml"), Mistakes("x.toml")
     one.add("wrong", place="line 3")
     assert one.report() == "x.toml: line 3: wrong"
-    for number in range(MOST_SHOWN + 5):
+    for number in range(MAX_SHOWN + 5):
         many.add(f"wrong {number}")
     lines = many.report().splitlines()
     assert lines[0] == "x.toml: 25 mistakes"

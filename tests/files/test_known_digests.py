@@ -23,7 +23,7 @@ MOMENT_NS = 20_000_000
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Data that is large enough to be kept, and old enough to be believed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(known_digests, "LEAST_FILES", 1)
+    monkeypatch.setattr(known_digests, "MIN_FILES", 1)
     monkeypatch.setattr(known_digests, "GRANULARITY_NS", MOMENT_NS)
     place = tmp_path / "data"
     (place / "deep").mkdir(parents=True)
@@ -153,7 +153,7 @@ def test_another_place_with_the_same_files(folder: Path, tmp_path: Path) -> None
 def test_it_is_bounded_and_can_be_switched_off(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: list[str]
 ) -> None:
-    monkeypatch.setattr(known_digests, "MOST_BYTES", 600)
+    monkeypatch.setattr(known_digests, "MAX_BYTES", 600)
     for number in range(8):
         place = tmp_path / f"data-{number}"
         place.mkdir()
@@ -177,7 +177,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from harness.files import known_digests
-known_digests.LEAST_FILES, known_digests.GRANULARITY_NS = 1, 0
+known_digests.MIN_FILES, known_digests.GRANULARITY_NS = 1, 0
 for turn in range(100):
     with known_digests.hashed_anew():
         print(known_digests.known_sha256(Path(sys.argv[1])))
@@ -203,7 +203,7 @@ def test_several_processes_at_once(folder: Path, tmp_path: Path) -> None:
 
 def test_commands(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """`list` and `run` believe what is known, `check` and `publish` read everything."""
-    monkeypatch.setattr(known_digests, "LEAST_FILES", 1)
+    monkeypatch.setattr(known_digests, "MIN_FILES", 1)
     monkeypatch.setattr(known_digests, "GRANULARITY_NS", MOMENT_NS)
     shop.script(sections='[data.files]\npath = "files"')
     shop.write("toy/files/one.txt", "1")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.params import MOST_VALUES, Param, ParamType, nearest, split_assignment
+from harness.params import MAX_VALUES, Param, ParamType, nearest, split_assignment
 from harness.params import settings as set_params
 from tests.simulation import examples
 
@@ -124,10 +124,10 @@ def test_numbers_with_more_than_28_digits_are_exact() -> None:
         (FLOAT, "0:1:x2", "needs 0 < FROM"),
         (FLOAT, "1:10:x1", "needs 0 < FROM"),
         (FLOAT, "10:1:x2", "needs 0 < FROM"),
-        (FLOAT, "0:1:1e-9", f"more than {MOST_VALUES:,} values"),
-        (FLOAT, "0:1e300:1", f"more than {MOST_VALUES:,} values"),
-        (FLOAT, "1e-300:1e300:1e-300", f"more than {MOST_VALUES:,} values"),
-        (FLOAT, "1:10:x1.0000001", f"more than {MOST_VALUES:,} values"),
+        (FLOAT, "0:1:1e-9", f"more than {MAX_VALUES:,} values"),
+        (FLOAT, "0:1e300:1", f"more than {MAX_VALUES:,} values"),
+        (FLOAT, "1e-300:1e300:1e-300", f"more than {MAX_VALUES:,} values"),
+        (FLOAT, "1:10:x1.0000001", f"more than {MAX_VALUES:,} values"),
     ],
 )
 def test_messages_name_the_bad_value_and_its_parameter(param: Param, text: str, expected: str) -> None:
@@ -139,9 +139,9 @@ def test_messages_name_the_bad_value_and_its_parameter(param: Param, text: str, 
 
 
 def test_a_million_values_are_allowed_and_not_one_more() -> None:
-    assert len(FLOAT.parse_many(f"1:{MOST_VALUES}:1")) == MOST_VALUES
+    assert len(FLOAT.parse_many(f"1:{MAX_VALUES}:1")) == MAX_VALUES
     with pytest.raises(UsageError, match="use a larger step"):
-        FLOAT.parse_many(f"0:{MOST_VALUES}:1")
+        FLOAT.parse_many(f"0:{MAX_VALUES}:1")
 
 
 def test_an_assignment_replaces_the_default() -> None:

@@ -141,7 +141,7 @@ class Place:
         """Read for the first time, with columns kept of transcripts of any size, or once more."""
         cache = self.folder / ("warm" if warm else "cold")
         self.patch.setenv("XDG_CACHE_HOME", str(cache))
-        self.patch.setattr(kept_columns, "LEAST_CASES", 1)
+        self.patch.setattr(kept_columns, "MIN_CASES", 1)
         if not warm:
             shutil.rmtree(cache, ignore_errors=True)
         elif not cache.exists():

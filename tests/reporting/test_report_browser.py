@@ -14,7 +14,7 @@ from tests.serving.browser import Browser, browsing
 WIDTHS = {"desk": (1280, 900, False), "phone": (390, 844, True), "small phone": (320, 568, True)}
 OVERFLOW = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
 # WCAG 2.1, 1.4.3: the contrast of every text with the nearest background, the least of them.
-LEAST_CONTRAST = """(() => {
+MIN_CONTRAST = """(() => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
     .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
@@ -91,7 +91,7 @@ def test_text_stands_out_in_light_and_dark(browser: Browser, pages: dict[str, st
         browser.find("document.querySelectorAll('details').forEach(one => one.open = true)")
         paper = browser.find("getComputedStyle(document.body).backgroundColor")
         assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}[scheme]
-        assert browser.find(LEAST_CONTRAST) >= 4.5
+        assert browser.find(MIN_CONTRAST) >= 4.5
     finally:
         browser.ask("Emulation.setEmulatedMedia", features=[])
 

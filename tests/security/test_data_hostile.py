@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.errors import ScriptError
 from harness.files.patterns import EXPONENTIAL, Matcher, compile_pattern, cost
-from harness.model import MOST_COLUMNS
+from harness.model import MAX_COLUMNS
 from harness.script.globs import glob_files
 from harness.script.references import names_other_files
 from harness.server.render import markdown_html
@@ -131,12 +131,12 @@ def test_many_stars_take_one_walk(tmp_path: Path) -> None:
 
 def test_a_glob_gives_up_on_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_tree(tmp_path)
-    monkeypatch.setattr("harness.script.globs.MOST_VISITED", 5)
+    monkeypatch.setattr("harness.script.globs.MAX_VISITED", 5)
     with pytest.raises(ScriptError, match=r"has to go through more than 5 files; name a folder in it"):
         glob_files(tmp_path, "**/*.png")
 
 
-WIDE = MOST_COLUMNS + 1
+WIDE = MAX_COLUMNS + 1
 
 
 def test_a_table_that_is_too_wide_is_an_error_of_one_line(shop: Workshop) -> None:
@@ -154,7 +154,7 @@ def test_json_lines_with_a_column_each_are_refused_too(shop: Workshop) -> None:
     path.write_text(path.read_text().replace("cases.csv", "cases.jsonl"))
     done = shop.call("check", "toy")
     assert done.status == 1
-    assert f"cases.jsonl:{MOST_COLUMNS - 2}: more than 1,000 columns" in done.out
+    assert f"cases.jsonl:{MAX_COLUMNS - 2}: more than 1,000 columns" in done.out
 
 
 def test_inline_cases_with_a_column_each_are_refused_too(shop: Workshop) -> None:

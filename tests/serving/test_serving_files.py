@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from harness.server.files import LARGEST_CACHED
+from harness.server.files import MAX_CACHED_BYTES
 from harness.site.layout import TOP, Ref, file_path, index_path
 from harness.site.sites import open_folder
 from tests.serving.served import Served
@@ -39,7 +39,7 @@ def archive_file(site: Path) -> tuple[str, Ref]:
     index = site_now.test("hdigits")
     assert index is not None
     found = max(site_now.release(index, index.latest).files, key=lambda file: file.bytes)
-    assert found.bytes > LARGEST_CACHED
+    assert found.bytes > MAX_CACHED_BYTES
     return "/" + file_path(found.sha256), found.ref
 
 

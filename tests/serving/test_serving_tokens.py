@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.server.database import Database
-from harness.server.submit import MOST_KEYS, RateLimiter
+from harness.server.submit import MAX_KEYS, RateLimiter
 from tests.workshop import Workshop
 
 
@@ -96,7 +96,7 @@ def test_the_rate_limit_refills_over_time() -> None:
 
 def test_a_rate_limiter_drops_old_keys() -> None:
     allowance = RateLimiter(1, 60.0)
-    for number in range(MOST_KEYS + 5):
+    for number in range(MAX_KEYS + 5):
         allowance.take(str(number))
     assert allowance.wait("0") == 0
-    assert allowance.wait(str(MOST_KEYS + 4)) > 0
+    assert allowance.wait(str(MAX_KEYS + 4)) > 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.errors import DataError
 from harness.files.gunzip import DECOMPRESSED_BLOCK, BadGzip, gunzip, gunzip_if_packed
 from harness.site.request import DownloadLimits
-from harness.site.retry import LONGEST_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
+from harness.site.retry import MAX_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
 from harness.site.urls import Address, is_url, masked, parse, redirected
 
 
@@ -110,7 +110,7 @@ def test_pauses_double_and_end() -> None:
         assert len(waits) > 1
     assert {row[0] for row in rows} == {0.0}
     assert {len(row) for row in rows} == {4}
-    assert max(pauses(DownloadLimits(attempts=12, pause=1.0))) == LONGEST_PAUSE
+    assert max(pauses(DownloadLimits(attempts=12, pause=1.0))) == MAX_PAUSE
 
 
 def test_a_server_may_ask_for_a_longer_pause_but_not_for_hours() -> None:
@@ -118,7 +118,7 @@ def test_a_server_may_ask_for_a_longer_pause_but_not_for_hours() -> None:
     after = next_attempt(policy, TryAgain("busy", after=20.0))
     assert after is not None
     assert after[1] == 20.0
-    assert next_attempt(policy, TryAgain("busy", after=LONGEST_PAUSE + 1)) is None
+    assert next_attempt(policy, TryAgain("busy", after=MAX_PAUSE + 1)) is None
 
 
 def test_retry_after_is_a_number_or_a_date() -> None:

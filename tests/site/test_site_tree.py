@@ -15,7 +15,7 @@ from harness.site import layout
 from harness.site import tree as trees
 from harness.site.layout import (
     DEEPEST,
-    LARGEST_LEAF,
+    MAX_LEAF_ENTRIES,
     Branch,
     Leaf,
     NameEntry,
@@ -65,7 +65,7 @@ def setting(change: dict[str, int]) -> Callable[[str, list[NameEntry]], list[Nam
 @given(st.lists(st.dictionaries(NAMES, st.integers(1, 9), max_size=30), max_size=5))
 def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "LARGEST_LEAF", 3)
+        patch.setattr(trees, "MAX_LEAF_ENTRIES", 3)
         memory, tree, expected = Memory(), Tree(NameEntry, None), dict[str, int]()
         for change in changes:
             tree = TreeUpdate(tree, memory, setting(change), memory.write).of(change)
@@ -112,7 +112,7 @@ def test_the_leaf_of_ten_million_transcripts_is_small() -> None:
                         Ref("0" * 64, 240_000))
         for name in shard
     ]  # fmt: skip
-    assert len(entries) == 152 <= LARGEST_LEAF
+    assert len(entries) == 152 <= MAX_LEAF_ENTRIES
     assert len(encode(Leaf(entries))) < 80_000
 
 

@@ -124,8 +124,8 @@ def test_two_members_with_the_same_path_are_refused(tmp_path: Path, pair: tuple[
 
 def test_a_bomb_is_refused_by_its_actual_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is a ratio, above a minimum that is lowered here; the sizes in the index do not count."""
-    monkeypatch.setattr(unpacking, "SMALLEST_LIMIT", 1000)
-    monkeypatch.setattr(unpacking, "LARGEST_RATIO", 100)
+    monkeypatch.setattr(unpacking, "MIN_LIMIT", 1000)
+    monkeypatch.setattr(unpacking, "MAX_RATIO", 100)
     bomb = zipped(tmp_path, {f"{number}.txt": b"\0" * 1_000_000 for number in range(3)})
     assert "unpacks to more than 100 times its size; refused" in refused(bomb, tmp_path)
     assert sum(map(len, contents(tmp_path / "in").values())) <= 100 * bomb.stat().st_size
@@ -141,7 +141,7 @@ def test_a_lying_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(unpacking, "MAX_MEMBERS", 2)
     assert "more than 2 files" in refused(zipped(tmp_path, FILES), tmp_path)
 
 

@@ -41,7 +41,7 @@ def test_average_precision_is_that_of_pycocotools(seed: int) -> None:
 
 @pytest.mark.parametrize("pairs", [1, 50, 1 << 20])
 def test_blocks_of_pairs_change_nothing(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "MOST_PAIRS", pairs)
+    monkeypatch.setattr(detection, "MAX_PAIRS", pairs)
     scenes = random_scenes(3, images=20, labels=3)
     assert average_precision(scenes.detections(), COCO_LEVELS)(np.ones(20))[0] == pytest.approx(scenes.evaluate()[0])
 

@@ -73,7 +73,7 @@ def test_scheffes_bound_for_many_groups(monkeypatch: pytest.MonkeyPatch) -> None
     rng = np.random.default_rng(3)
     values, covariance = rng.uniform(0.5, 0.9, 6), _covariance(rng, 3)
     simulated = difference_of_gaps(values, covariance, 40, confidence=0.95, rng=np.random.default_rng(1))
-    monkeypatch.setattr(gaps, "MOST_CONTRASTS", 1)
+    monkeypatch.setattr(gaps, "MAX_CONTRASTS", 1)
     bound = difference_of_gaps(values, covariance, 40, confidence=0.95, rng=np.random.default_rng(1))
     assert bound.value == simulated.value
     assert bound.interval.low < simulated.interval.low

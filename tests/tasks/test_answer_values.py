@@ -10,7 +10,7 @@ import pytest
 
 import harness
 from harness.files.images import write_image
-from harness.model import MOST_VALUES
+from harness.model import MAX_VALUES
 from tests.workshop import Record, Workshop
 
 VALUES = {"f1": 0.5, "words": 3}
@@ -146,7 +146,7 @@ def test_a_refusal_has_values_and_a_label_may_be_called_so(shop: Workshop) -> No
         ({"f1": "much"}, "values: 'f1' 'much' is not a number"),
         ({"": 1}, "values: the name '' has 0 characters; give it 1 to 100"),
         ({"x" * 101: 1}, "has 101 characters; give it 1 to 100"),
-        ({f"n{k}": k for k in range(MOST_VALUES + 1)}, "values: more than 100 names in this run"),
+        ({f"n{k}": k for k in range(MAX_VALUES + 1)}, "values: more than 100 names in this run"),
     ],
     ids=["list", "text", "nameless", "long", "many"],
 )

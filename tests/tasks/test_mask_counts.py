@@ -14,7 +14,7 @@ from sklearn.metrics import jaccard_score
 from harness.files.images import write_image
 from harness.model import Case, Outcome, Question, Reply
 from harness.tasks.mask import MASK
-from harness.tasks.mask_scoring import MOST_LEVELS, score_levels
+from harness.tasks.mask_scoring import MAX_LEVELS, score_levels
 from harness.tasks.mask_truth import near_outline
 from harness.tasks.task import AnswerError
 from tests.simulation import examples
@@ -105,11 +105,11 @@ def test_scores_are_rounded_down_to_few_levels(seed: int, scale: float, shift: f
     codes, levels = score_levels(scores)
     rounded = np.array(levels)[codes]
     step = float(np.diff(levels).max())
-    assert len(levels) <= MOST_LEVELS
+    assert len(levels) <= MAX_LEVELS
     assert (np.diff(levels) > 0).all()
     assert ((rounded <= scores) & (scores < rounded + step)).all()
     # The levels are no coarser than they must be: with half the step there would be too many.
-    assert (scores.max() - scores.min()) / (step / 2) > MOST_LEVELS - 2
+    assert (scores.max() - scores.min()) / (step / 2) > MAX_LEVELS - 2
     # A power of two, so that the levels of images are multiples of one another.
     assert math.frexp(step)[0] == 0.5
 

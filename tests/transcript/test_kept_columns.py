@@ -41,7 +41,7 @@ COMMANDS = (
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of kept columns, of a cache of this test; transcripts of any size have theirs kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_columns, "LEAST_CASES", 1)
+    monkeypatch.setattr(kept_columns, "MIN_CASES", 1)
     return tmp_path / "cache/hate/columns"
 
 
@@ -95,7 +95,7 @@ def test_what_is_kept_is_what_was_read(
     path = write(folder / "t.jsonl", given_trials)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        patch.setattr(kept_columns, "LEAST_CASES", 1)
+        patch.setattr(kept_columns, "MIN_CASES", 1)
         first = read_columns(path, lean=lean)
         [entry] = (folder / "cache/hate/columns").iterdir()
         assert kept_columns.is_sound(entry)
@@ -142,7 +142,7 @@ def test_small_and_incomplete_transcripts_are_not_kept(
     incomplete = tmp_path / "b.jsonl"
     incomplete.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     assert not read_columns(incomplete).complete
-    monkeypatch.setattr(kept_columns, "LEAST_CASES", 301)
+    monkeypatch.setattr(kept_columns, "MIN_CASES", 301)
     read_columns(path)
     assert not kept.exists()
 
@@ -297,7 +297,7 @@ def test_the_oldest_go_when_there_are_too_many(kept: Path, tmp_path: Path, monke
     for path in paths[:2]:
         read_columns(path)
     size = max(entry.stat().st_size for entry in kept.iterdir())
-    monkeypatch.setattr(kept_columns, "MOST_BYTES", 2 * size + size // 2)
+    monkeypatch.setattr(kept_columns, "MAX_BYTES", 2 * size + size // 2)
     for entry in kept.iterdir():
         os.utime(entry, (1, 1))
     assert kept_columns.find_columns(paths[0], lean=False) is not None  # used just now
@@ -319,7 +319,7 @@ import sys
 from pathlib import Path
 from harness.transcript import kept_columns
 from harness.transcript.columns import read_columns
-kept_columns.LEAST_CASES = 1
+kept_columns.MIN_CASES = 1
 for _ in range(20):
     for entry in (kept_columns._folder()).glob("*-full"):
         entry.unlink(missing_ok=True)

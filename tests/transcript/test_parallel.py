@@ -9,7 +9,7 @@ import pytest
 from harness.errors import TranscriptError
 from harness.transcript import parallel
 from harness.transcript.columns import read_columns
-from harness.transcript.kept_columns import LEAST_CASES
+from harness.transcript.kept_columns import MIN_CASES
 from harness.transcript.parallel import read_each
 from tests.transcript.transcript_files import FIRST_LINE
 
@@ -21,9 +21,9 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, st
     """Two transcripts whose columns are kept once they have been read."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for number, name in enumerate("ab"):
-        lines = "".join(LINE % (i, "TP" if i % (number + 2) else "FN", i // 9) for i in range(LEAST_CASES))
+        lines = "".join(LINE % (i, "TP" if i % (number + 2) else "FN", i // 9) for i in range(MIN_CASES))
         body = FIRST_LINE + lines.encode()
-        end = f'{{"end":true,"tests":{LEAST_CASES},"sha256":"{hashlib.sha256(body).hexdigest()}"}}\n'
+        end = f'{{"end":true,"tests":{MIN_CASES},"sha256":"{hashlib.sha256(body).hexdigest()}"}}\n'
         (tmp_path / f"{name}.jsonl").write_bytes(body + end.encode())
     return [(tmp_path / f"{name}.jsonl", name) for name in "ab"]
 
@@ -41,7 +41,7 @@ def test_the_second_is_read_by_another_process(pair: list[tuple[Path, str]], mon
         return read_columns(path, lean=options["lean"])
 
     monkeypatch.setattr(parallel, "read_columns", found)
-    assert failures(pair, cores=2) == [LEAST_CASES // 2, -(-LEAST_CASES // 3)]
+    assert failures(pair, cores=2) == [MIN_CASES // 2, -(-MIN_CASES // 3)]
     assert read_here == [path for path, _ in pair]
 
 
@@ -53,7 +53,7 @@ def test_without_another_process_it_is_read_here(
         monkeypatch.setattr(sys, "executable", "/nonexistent")
     if broken == "cache":
         monkeypatch.setenv("HATE_COLUMNS", "off")
-    assert failures(pair, cores=1 if broken == "core" else 2) == [LEAST_CASES // 2, -(-LEAST_CASES // 3)]
+    assert failures(pair, cores=1 if broken == "core" else 2) == [MIN_CASES // 2, -(-MIN_CASES // 3)]
 
 
 def test_what_is_wrong_with_the_second_is_said(pair: list[tuple[Path, str]]) -> None:

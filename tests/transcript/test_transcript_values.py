@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import TranscriptError
-from harness.model import MOST_VALUES, Outcome, Trial
+from harness.model import MAX_VALUES, Outcome, Trial
 from harness.transcript.columns import read_columns
 from tests.transcript.transcript_files import FIRST_LINE, read, write
 from tests.workshop import Workshop
@@ -108,14 +108,14 @@ def test_without_values_there_are_no_columns_of_them_and_lean_reads_none(tmp_pat
 @pytest.mark.parametrize("spread", [True, False])
 def test_too_many_names_are_refused(tmp_path: Path, spread: bool) -> None:
     """In one record, or one name per record: the arrays would fill any memory."""
-    names = [f"m{n}" for n in range(MOST_VALUES + 1)]
+    names = [f"m{n}" for n in range(MAX_VALUES + 1)]
     records = [{name: 1.0} for name in names] if spread else [dict.fromkeys(names, 1.0)]
     trials = [Trial(str(n), Outcome.TP, values={**values}) for n, values in enumerate(records)]
     path = write(tmp_path / "t.jsonl", trials)
     with pytest.raises(TranscriptError, match=r"t\.jsonl: values with more than 100 names; leave some out"):
         read_columns(path)
     fewer = [Trial(t.id, t.outcome, values=dict(list((t.values or {}).items())[:100])) for t in trials[:100]]
-    assert len(read_columns(write(tmp_path / "u.jsonl", fewer)).values) == MOST_VALUES
+    assert len(read_columns(write(tmp_path / "u.jsonl", fewer)).values) == MAX_VALUES
 
 
 def test_a_resumed_run_keeps_its_values(shop: Workshop) -> None:

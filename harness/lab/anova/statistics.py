@@ -20,12 +20,12 @@ from harness.stats.cochran import WaldTest, equal_rates
 from harness.stats.replication.linearised import linearised_covariance
 from harness.stats.replication.sample import Sample, domain_df, unit_sums
 
-__all__ = ["MOST_COLUMNS", "Factor", "VarianceTerm", "variance_terms"]
+__all__ = ["MAX_COLUMNS", "Factor", "VarianceTerm", "variance_terms"]
 
 # Coefficients of a model; with more, nobody could read what interacts.
-MOST_COLUMNS = 400
+MAX_COLUMNS = 400
 # Rows times coefficients that are held in memory at once.
-MOST_NUMBERS = 1 << 27
+MAX_NUMBERS = 1 << 27
 # A column whose part that the columns before it do not explain is smaller than this is one of their sums.
 _DEPENDENT = 1e-9
 
@@ -73,7 +73,7 @@ def variance_terms(values: FloatArray, factors: Sequence[Factor], sample: Sample
 
 def _check_size(own: Sequence[int], rows: int) -> None:
     columns = 1 + sum(own) + sum(a * b for a, b in combinations(own, 2))
-    if columns > MOST_COLUMNS or columns * rows > MOST_NUMBERS:
+    if columns > MAX_COLUMNS or columns * rows > MAX_NUMBERS:
         raise ValueError(f"{columns:,} coefficients are too many; take fewer columns, or bins of a number, COLUMN:3")
 
 

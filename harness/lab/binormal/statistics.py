@@ -25,7 +25,7 @@ from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = ["BinormalFit", "binormal_area", "binormal_of_counts", "binormal_of_scores", "score_categories"]
 
-MOST_CATEGORIES = 20
+MAX_CATEGORIES = 20
 _STEPS = 200
 # Newton's decrement per case at which the solution is exact to about ten digits.
 _CONVERGED = 1e-20
@@ -62,7 +62,7 @@ class BinormalFit:
         return np.concatenate(([self.a, self.b], self.cuts))
 
 
-def score_categories(cases: ScoredCases, most: int = MOST_CATEGORIES) -> IntArray:
+def score_categories(cases: ScoredCases, most: int = MAX_CATEGORIES) -> IntArray:
     """The category of each case, from the worst scores to the best.
 
     Tied scores of both classes count as the runs they would have on average if ties were broken by lot; each category

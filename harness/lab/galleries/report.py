@@ -18,7 +18,7 @@ from harness.report.plots.chart import plot_chart
 
 # A test at 5 %, as everywhere.
 ALPHA = 0.05
-MOST_NAMES = 3
+MAX_NAMES = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +104,7 @@ def _gallery_lines(comparison: GalleryComparison) -> list[str]:
     lines = [_gallery_verdict(comparison, tested) for tested in comparison.tests]
     left_out = comparison.left_out
     if left_out:
-        names = ", ".join(left_out[:MOST_NAMES]) + (", ..." if len(left_out) > MOST_NAMES else "")
+        names = ", ".join(left_out[:MAX_NAMES]) + (", ..." if len(left_out) > MAX_NAMES else "")
         lines.append(
             f"{comparison.name}: {len(left_out):,} people lack an image in a gallery and are left out: {names}."
         )

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 # Ranks that a person is shown; the other formats have all.
 RANKS = (1, 5, 10)
-MOST_NAMES = 3
+MAX_NAMES = 3
 PANEL = 2.3
 # Differences of more pairs would overlap.
-MOST_PAIRS = 6
+MAX_PAIRS = 6
 # About as many bars in a histogram as the paper has; a bar is a whole number of people wide.
 BARS = 25
 
@@ -139,7 +139,7 @@ def _facts(result: PermutedRates) -> list[str]:
         f"{rule_words(options)}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
     ]
     if result.left_out:
-        names = ", ".join(result.left_out[:MOST_NAMES]) + (", ..." if len(result.left_out) > MOST_NAMES else "")
+        names = ", ".join(result.left_out[:MAX_NAMES]) + (", ..." if len(result.left_out) > MAX_NAMES else "")
         who = "1 person has" if len(result.left_out) == 1 else f"{len(result.left_out):,} people have"
         lines.append(f"Left out: {who} no such pair of images ({names}).")
     if options.balanced and result.patterns > result.permuted.people // 2:
@@ -165,7 +165,7 @@ def plot_permutation(
     result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
 ) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
-    pairs = list(combinations(range(len(result.names)), 2))[:MOST_PAIRS]
+    pairs = list(combinations(range(len(result.names)), 2))[:MAX_PAIRS]
     panels = 2 + bool(pairs) + (other is not None)
     wide = _bar_width(result, other, pairs)
     with Picture(look, height=PANEL * panels, panels=panels) as page:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from harness.analysis.align import Run
 from harness.analysis.decisions import limits_of, read_answers
 from harness.errors import TranscriptError, UsageError
-from harness.lab.urn.statistics import MOST_THRESHOLDS, Mixing, mixing
+from harness.lab.urn.statistics import MAX_THRESHOLDS, Mixing, mixing
 from harness.lab.urn.trials import (
     Trials,
     added_between_trials,
@@ -205,8 +205,8 @@ class UrnExperiment:
 
 def draw_from_urn(elements: UrnElements, options: "UrnOptions") -> UrnExperiment:
     """All runs; if there are several, each takes a random half of the repetitions, as in the paper."""
-    if len(elements.thresholds) > MOST_THRESHOLDS:
-        raise UsageError(f"--threshold: {len(elements.thresholds)} values; {MOST_THRESHOLDS} at most")
+    if len(elements.thresholds) > MAX_THRESHOLDS:
+        raise UsageError(f"--threshold: {len(elements.thresholds)} values; {MAX_THRESHOLDS} at most")
     dealer, dealt, rows = _Dealer(elements, options), list[Trials](), list[UrnRow]()
     for number in range(options.runs):
         rng = np.random.default_rng([options.seed, number])

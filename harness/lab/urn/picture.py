@@ -16,7 +16,7 @@ LOOKS = {
     "st": ("stratified", COLOURS[0], (0, (5, 1.5, 1, 1.5))),
 }
 SAMPLE = COLOURS[1]
-MOST_TICKS = 8
+MAX_TICKS = 8
 
 
 def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> Picture:
@@ -38,7 +38,7 @@ def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> P
         sheet.plot(x, y, label=page.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
         logarithmic(sheet, "y", dense=True)
         if by_run or rows[0].threshold is None:
-            sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MOST_TICKS or one % 5 == 0])
+            sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MAX_TICKS or one % 5 == 0])
         sheet.set(xlabel=page.name(_what(experiment, by_run)), ylabel=page.name("variance of the rate"))
         page.legend(inside=False, title=safe(_title(experiment)))
     return page

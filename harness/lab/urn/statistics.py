@@ -26,9 +26,9 @@ from harness.stats.rates import Interval
 __all__ = ["DESIGNS", "Mixing", "UrnVariance", "mixing", "permutations_needed", "urn", "variance_interval"]
 
 DESIGNS = ("st", "srs", "cl")
-MOST_THRESHOLDS = 60
+MAX_THRESHOLDS = 60
 # With more kinds of items than this, moving them one by one is faster than drawing how many of each kind go where.
-_MOST_KINDS = 1000
+_MAX_KINDS = 1000
 # Variances with a smaller relative difference are equal: sums of the same numbers in another order.
 _ROUNDING = 1e-9
 
@@ -116,9 +116,9 @@ class _CodedElements:
 
 def mixing(success: BoolArray, trials: Trials, *, rng: np.random.Generator, permutations: int = 999) -> list[Mixing]:
     """Test the designs at each threshold: `success` (elements, thresholds) has all elements, in trials or not."""
-    if success.ndim != 2 or not 1 <= success.shape[1] <= MOST_THRESHOLDS:
+    if success.ndim != 2 or not 1 <= success.shape[1] <= MAX_THRESHOLDS:
         raise ValueError(
-            f"success has shape {success.shape}: expected (elements, thresholds), at most {MOST_THRESHOLDS} thresholds"
+            f"success has shape {success.shape}: expected (elements, thresholds), at most {MAX_THRESHOLDS} thresholds"
         )
     if permutations < 1:
         raise ValueError(f"{permutations} permutations: expected one or more")
@@ -211,7 +211,7 @@ def _whole_groups(coded: _CodedElements, rng: np.random.Generator) -> Callable[[
     cells, kind = np.unique(counts.reshape(names.size, patterns), axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     sizes = np.bincount(names // groups)
-    if len(cells) <= _MOST_KINDS:
+    if len(cells) <= _MAX_KINDS:
         kinds = np.bincount(kind)
         return lambda: _rates(_deal(kinds, sizes, rng) @ cells, coded.patterns)
     starts = np.cumsum(sizes) - sizes

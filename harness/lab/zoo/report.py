@@ -13,7 +13,7 @@ from harness.report.numbers import p_cell, p_is
 from harness.transcript.format import TestInfo
 
 # Subjects that a report shows; JSON and CSV have all.
-MOST_SUBJECTS = 20
+MAX_SUBJECTS = 20
 _WHAT = {
     "goats": "genuine scores differ between people",
     "lambs": "some are imitated more easily than others",
@@ -51,7 +51,7 @@ def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:
             Heading(f"{test.name} {test.version}: {zoo.name}, {zoo.people:,} people"),
             _animal_table(zoo),
             Paragraphs(_lines(zoo)),
-            subject_table([zoo], MOST_SUBJECTS),
+            subject_table([zoo], MAX_SUBJECTS),
         ]
     return blocks
 

@@ -9,7 +9,7 @@ from harness.files.thumbnails import thumbnail
 from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
 
-LONGEST_TEXT, LONGEST_ANSWER, LONGEST_CLAIM = 400, 80, 120
+MAX_TEXT_LENGTH, MAX_ANSWER_LENGTH, MAX_CLAIM_LENGTH = 400, 80, 120
 
 
 class ShownInput(Protocol):
@@ -35,14 +35,14 @@ def case_parts(found: TellingCases, names: Sequence[str], inputs: Mapping[str, S
 
 def _card(case: TellingCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
     picture = None if shown is None or shown.path is None else thumbnail(shown.path)
-    text = "" if shown is None or shown.path is not None else _cut(shown.text, LONGEST_TEXT)
+    text = "" if shown is None or shown.path is not None else _cut(shown.text, MAX_TEXT_LENGTH)
     answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in zip(case.replies, names, strict=True)]
     return CaseCard(case.id, _claim(case), answers, picture, text)
 
 
 def _claim(case: TellingCase) -> str:
     """What the case is about: its claim, whether that is true, and the real class."""
-    claim, truth = _cut(case.expect, LONGEST_CLAIM), _cut(case.truth, LONGEST_CLAIM)
+    claim, truth = _cut(case.expect, MAX_CLAIM_LENGTH), _cut(case.truth, MAX_CLAIM_LENGTH)
     if not claim:
         return "nothing to accept" if not case.positive else ""
     if case.positive:
@@ -51,7 +51,7 @@ def _claim(case: TellingCase) -> str:
 
 
 def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
-    said = reply.error or _cut(reply.answer, LONGEST_ANSWER)
+    said = reply.error or _cut(reply.answer, MAX_ANSWER_LENGTH)
     if not said and reply.score is not None:
         said = f"{reply.score:.4g}"
     outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {share_text(reply.right, 0)} of the time"

@@ -18,18 +18,18 @@ from harness.report.tutorial import better_table, pair_table, tutorial_lines
 from harness.report.verdicts import error_lines, pair_verdict
 
 # Verdicts that stand first; the others are folded.
-MOST_VERDICTS = 6
+MAX_VERDICTS = 6
 # With more pairs, a table for each is more than anyone reads.
-MOST_TABLES = 15
+MAX_TABLES = 15
 
 
 def verdict_parts(comparison: Comparison) -> list[Part]:
     """A verdict for each pair; of many pairs, first those of the best run."""
     best = comparison.order[0]
     pairs = comparison.pairs
-    first = list(pairs) if len(pairs) <= MOST_VERDICTS else [pair for pair in pairs if best in (pair.a, pair.b)]
-    parts: list[Part] = [Verdicts([pair_verdict(comparison, pair) for pair in first[:MOST_VERDICTS]])]
-    rest = [pair for pair in pairs if pair not in first[:MOST_VERDICTS]]
+    first = list(pairs) if len(pairs) <= MAX_VERDICTS else [pair for pair in pairs if best in (pair.a, pair.b)]
+    parts: list[Part] = [Verdicts([pair_verdict(comparison, pair) for pair in first[:MAX_VERDICTS]])]
+    rest = [pair for pair in pairs if pair not in first[:MAX_VERDICTS]]
     if rest:
         verdicts = Verdicts([pair_verdict(comparison, pair) for pair in rest])
         parts.append(Folded(f"{len(rest):,} more verdicts", [verdicts]))
@@ -83,7 +83,7 @@ def pair_section(comparison: Comparison) -> ReportSection:
         mcnemar = DataTable(
             "McNemar's test, if cases were independent", pair_table_of(comparison, PairOutput.INDEPENDENT)
         )
-        tables = comparison.pairs if len(comparison.pairs) <= MOST_TABLES else []
+        tables = comparison.pairs if len(comparison.pairs) <= MAX_TABLES else []
         folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
         parts.append(Folded("McNemar's test, case by case", folded))
     return ReportSection("pairs", "Pairs", [*parts, *parts_of(win_blocks(comparison), "Win rates")])
@@ -108,7 +108,7 @@ def complement_section(comparison: Comparison) -> ReportSection:
 
 def resource_parts(comparison: Comparison) -> list[Part]:
     """Time and memory per case, without the heading."""
-    blocks = resource_blocks(comparison, pairs=len(comparison.pairs) <= MOST_TABLES)[1:]
+    blocks = resource_blocks(comparison, pairs=len(comparison.pairs) <= MAX_TABLES)[1:]
     return parts_of(blocks, "Time and memory per case", "Ratios of time and memory")
 
 

@@ -13,9 +13,9 @@ from harness.report.numbers import percent
 from harness.report.page.document import Folded, Part, parts_of
 
 # Points that are drawn of a cloud; more would only be a blot.
-MOST_POINTS = 1500
+MAX_POINTS = 1500
 # Sentences about curves that are read; more are folded.
-MOST_NOTES = 3
+MAX_NOTES = 3
 
 
 def curve_parts(
@@ -27,7 +27,7 @@ def curve_parts(
     parts: list[Part] = [chart, *([corner_chart(chart, corner)] if corner else [])]
     # A page asks for no operating points, costs or means: a second table is that of the crossings.
     for part in parts_of(curve_blocks(view, curves, crossed, confidence), view.summary, "Where curves cross"):
-        if isinstance(part, Paragraphs) and len(part.texts) > MOST_NOTES:
+        if isinstance(part, Paragraphs) and len(part.texts) > MAX_NOTES:
             parts += [Paragraphs(part.texts[:1]), Folded("Notes on the curves", [Paragraphs(part.texts[1:])])]
         else:
             parts.append(part)
@@ -36,7 +36,7 @@ def curve_parts(
 
 def error_parts(found: ErrorsOverTruth, confidence: float) -> list[Part]:
     """The error of each answer that is a number over the truth, and the mean error in bins."""
-    step = -(-max(found.truth.size, 1) // MOST_POINTS)
+    step = -(-max(found.truth.size, 1) // MAX_POINTS)
     truth, errors = found.truth[::step].tolist(), found.errors[::step].tolist()
     bins = [one.bias for one in found.bins]
     ends = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high) for one in bins]

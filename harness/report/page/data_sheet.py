@@ -8,7 +8,7 @@ from harness.analysis.rate import RunMeasures
 from harness.analysis.run_rates import DesignRate
 from harness.model import Counts
 from harness.report.blocks import Paragraphs, Table
-from harness.report.confusion import MOST_COLUMNS, confusion_blocks
+from harness.report.confusion import MAX_COLUMNS, confusion_blocks
 from harness.report.counts import TALLY, design_words
 from harness.report.numbers import interval_text, percent
 from harness.report.page.bars import Bar, BarColumn
@@ -22,7 +22,7 @@ from harness.stats.replication.method import Replication
 RESOURCES = ("seconds", "memory")
 RATE = "rate of success"
 # Pairs of classes that are named as confused.
-MOST_CONFUSED = 10
+MAX_CONFUSED = 10
 
 
 def key_figures(run: RunMeasures, replication: Replication) -> KeyFigures:
@@ -100,7 +100,7 @@ def explained_section(run: RunMeasures) -> ReportSection | None:
 
 def confusion_parts(confusion: Confusion, confidence: float) -> list[Part]:
     """The matrix, shaded by the share of its row, each class, and which are confused."""
-    _, *blocks = confusion_blocks([confusion], confidence, MOST_CONFUSED)
+    _, *blocks = confusion_blocks([confusion], confidence, MAX_CONFUSED)
     captions = iter(["Confusion matrix: rows the truth, columns the answer"] if _is_shown(confusion) else [])
     parts: list[Part] = []
     for block in blocks:
@@ -114,7 +114,7 @@ def confusion_parts(confusion: Confusion, confidence: float) -> list[Part]:
 
 
 def _is_shown(confusion: Confusion) -> bool:
-    return len(confusion.labels) <= MOST_COLUMNS
+    return len(confusion.labels) <= MAX_COLUMNS
 
 
 def _shares(matrix: Sequence[Sequence[float]]) -> list[list[float]]:

@@ -14,9 +14,9 @@ from harness.report.page.document import DataTable, Folded, Part, ReportSection
 from harness.stats.replication.method import Replication
 
 # Groups of all columns that are called the worst.
-MOST_WORST = 8
+MAX_WORST = 8
 # Bars of more runs in one row cannot be told apart.
-MOST_BARS = 7
+MAX_BARS = 7
 NUMBERS = ("value", "se", "low", "high")
 
 
@@ -48,7 +48,7 @@ def _column(study: GroupStudy, by: Breakdown) -> list[Part]:
     lines = [text for block in blocks if isinstance(block, Paragraphs) for text in block.texts]
     told = gap_lines(by, study.names, study.measure, study.replication)
     parts: list[Part] = [Heading(title), *([_line(study, by, title)] if by.positions is not None else [])]
-    bars = None if by.positions is not None or len(study.names) > MOST_BARS else _bars(study, by)
+    bars = None if by.positions is not None or len(study.names) > MAX_BARS else _bars(study, by)
     parts.append(DataTable(title, values, bars=bars, data=_data(study, by)))
     parts += [Paragraphs(told)] if told else []
     folded: list[Part] = [DataTable(f"{title}, differences of pairs", table) for table in others]
@@ -101,7 +101,7 @@ def _data(study: GroupStudy, by: Breakdown) -> Table:
 def _worst(study: GroupStudy) -> DataTable:
     """The groups with the worst values, whatever their column."""
     known = [(by.column, group) for by in study.columns for group in by.groups if group.runs[0] is not None]
-    worst = sorted(known, key=lambda one: _merit(study.measure, one[1]))[:MOST_WORST]
+    worst = sorted(known, key=lambda one: _merit(study.measure, one[1]))[:MAX_WORST]
     level = percent(study.replication.confidence)
     rows: list[list[Cell]] = [
         [f"{column} {group.label}", group.cases, *estimate_cells(group.runs[0])] for column, group in worst

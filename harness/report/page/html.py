@@ -33,9 +33,9 @@ STYLE = FOLDER / "report.css"
 # Shades of a cell that the style sheet has.
 SHADES = 10
 # A label may be a whole text; the data behind the table have all of it.
-LONGEST_CELL = 200
+MAX_CELL_LENGTH = 200
 # Sorting a table is no help if it has fewer rows.
-LEAST_SORTED = 3
+MIN_SORTED = 3
 _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
 
 
@@ -143,7 +143,7 @@ def _data_table(part: DataTable) -> str:
     if bars is not None:
         head.insert(1, f'<th scope="col" class="bars">{html(bars.title)}{bar_scale(bars)}</th>')
     rows = "".join(f"<tr>{''.join(_cells(part, place, kinds))}</tr>\n" for place in range(len(table.rows)))
-    sortable = " sortable" if len(table.rows) >= LEAST_SORTED and part.shades is None else ""
+    sortable = " sortable" if len(table.rows) >= MIN_SORTED and part.shades is None else ""
     return (
         f'<div class="table" tabindex="0" role="group" aria-label="{html(part.caption)}">\n'
         f'<table class="data{sortable}">\n<caption>{html(part.caption)}</caption>\n'
@@ -161,7 +161,7 @@ def _right_aligned(table: Table) -> list[bool]:
 
 
 def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
-    texts = [html(shortened(cell_text(cell), LONGEST_CELL)) for cell in part.table.rows[place]]
+    texts = [html(shortened(cell_text(cell), MAX_CELL_LENGTH)) for cell in part.table.rows[place]]
     shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[place]]
     cells = [f'<th scope="row">{texts[0]}</th>']
     for number, (text, kind) in enumerate(zip(texts[1:], kinds[1:], strict=True)):

@@ -24,7 +24,7 @@ from harness.report.text import html, markdown, safe
 # Sections that a reader of a pull request sees at once; the others are folded.
 OPEN = ("ranking", "measures")
 # A comment on GitHub may have 65,536 characters: longer tables are cut.
-MOST_ROWS = 60
+MAX_ROWS = 60
 
 
 def page_markdown(page: ReportPage) -> str:
@@ -85,8 +85,8 @@ def _facts(part: Facts) -> str:
 
 def _data_table(part: DataTable) -> str:
     rows = part.table.rows
-    table = _quiet(render(Table(part.table.columns, rows[:MOST_ROWS]), Format.MD).strip())
-    more = f"\n\n{len(rows) - MOST_ROWS:,} more rows." if len(rows) > MOST_ROWS else ""
+    table = _quiet(render(Table(part.table.columns, rows[:MAX_ROWS]), Format.MD).strip())
+    more = f"\n\n{len(rows) - MAX_ROWS:,} more rows." if len(rows) > MAX_ROWS else ""
     return f"{text(part.caption)}\n\n{table}{more}"
 
 

@@ -16,7 +16,7 @@ from harness.transcript.format import End, Header, TestInfo
 
 # What stands for an interface that is not known here, in a command.
 UNKNOWN = "INTERFACE"
-LONGEST_VALUE = 200
+MAX_VALUE_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,10 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, UnsetType):
         return ""
     if isinstance(value, str):
-        return value[:LONGEST_VALUE]
+        return value[:MAX_VALUE_LENGTH]
     if isinstance(value, list):
-        return ", ".join(map(_text, value))[:LONGEST_VALUE]
-    return msgspec.json.encode(value).decode()[:LONGEST_VALUE]
+        return ", ".join(map(_text, value))[:MAX_VALUE_LENGTH]
+    return msgspec.json.encode(value).decode()[:MAX_VALUE_LENGTH]
 
 
 def _known(facts: Mapping[str, str]) -> list[tuple[str, str]]:

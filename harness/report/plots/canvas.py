@@ -32,7 +32,7 @@ DPI = 300
 # Letters in an inch, at the size of a title.
 LETTERS, TITLE_SIZE = 14, 8.5
 # More bands than this are drawn lighter.
-MOST_BANDS = 6
+MAX_BANDS = 6
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
@@ -161,8 +161,8 @@ class Picture:
         """Many bands would hide the lines."""
         for sheet in self.sheets:
             bands = [one for one in sheet.collections if one.get_alpha() == BAND]
-            for band in bands if len(bands) > MOST_BANDS else ():
-                band.set_alpha(BAND * MOST_BANDS / (2 * len(bands)))
+            for band in bands if len(bands) > MAX_BANDS else ():
+                band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
 
     def _limit(self, axis: str, limits: AxisLimits | None) -> None:
         if limits is None:

@@ -18,9 +18,9 @@ Point = tuple[float, float]
 # Where the corner is drawn larger, in shares of the axes.
 INSET = (0.42, 0.33, 0.53, 0.5)
 # Axes that are not linear bend straight lines: into so many parts, unless there are many points anyway.
-SEGMENTS, MOST_BENT = 100, 500
+SEGMENTS, MAX_BENT = 100, 500
 # Letters of a parameter's value beside its point.
-LONGEST_VALUE = 12
+MAX_VALUE_LENGTH = 12
 # Room beyond the ends of a linear axis, as a share, so that lines along its end are seen.
 ROOM = 0.005
 MARKS = {"diamond": ("D", 3.6), "dot": (".", 3.5), "circle": ("o", 3.4)}
@@ -72,7 +72,7 @@ def _draw(page: Picture, sheet: "Axes", chart: Chart, *, named: bool, legend: bo
             sheet.fill(*_placed(chart, outline), facecolor=colour(number), alpha=0.1)
             sheet.plot(*_placed(chart, outline), color=colour(number), linewidth=0.6)
         for value, x, y in zip(series.values if named else (), *_placed(chart, series.points), strict=False):
-            page.label_point(sheet, (x, y), shortened(value, LONGEST_VALUE), colour(number))
+            page.label_point(sheet, (x, y), shortened(value, MAX_VALUE_LENGTH), colour(number))
     for level in chart.levels:
         sheet.axhline(level, **guide())
 
@@ -100,7 +100,7 @@ def _draw_line(sheet: "Axes", number: int, series: Series, chart: Chart, label: 
         sheet.plot(*_placed(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
         sheet.plot(*_placed(chart, own), marker="o", markersize=3.2, **dot(number))
     marked = {"marker": "o", "markersize": 3.2} if series.dots else {}
-    bent = own if series.step or len(own) > MOST_BENT else _bent(own, 10)
+    bent = own if series.step or len(own) > MAX_BENT else _bent(own, 10)
     sheet.plot(*_placed(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
     for end in ends:
         sheet.plot(*_placed(chart, end if series.step else _bent(end, SEGMENTS)), drawstyle=style, **thin(number))

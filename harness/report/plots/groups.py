@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 BLACK = len(COLOURS) - 1
 # Differences of more pairs would overlap.
-MOST_PAIRS = 6
+MAX_PAIRS = 6
 # Inches that a group needs, and the margins.
 GROUP, MARGINS = 0.26, 0.8
 # Values that are marked on a scale, if they are no closer than that.
-MOST_TICKS = 24
+MAX_TICKS = 24
 # How many steps of runs side by side a scale has.
 NARROW = 30
 
@@ -43,7 +43,7 @@ def plot_groups(
     look: PictureOptions | None = None,
 ) -> Picture:
     """The values of all runs above; the differences below, if there are a few."""
-    few = 0 < len(pairs) <= MOST_PAIRS
+    few = 0 < len(pairs) <= MAX_PAIRS
     width = max(WIDTH, MARGINS + GROUP * len(by.groups))
     with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as page:
         _values(page, by, names, measure)
@@ -73,7 +73,7 @@ def _scale(page: Picture, by: Breakdown, positions: Sequence[float], sheet: "Axe
     from matplotlib.ticker import NullLocator
 
     span = max(positions) - min(positions)
-    if min(b - a for a, b in pairwise(sorted(positions))) >= span / MOST_TICKS:
+    if min(b - a for a, b in pairwise(sorted(positions))) >= span / MAX_TICKS:
         sheet.set_xticks(positions, [page.name(group.label) for group in by.groups])
         sheet.xaxis.set_minor_locator(NullLocator())
     sheet.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)

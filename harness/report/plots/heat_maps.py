@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 # With more classes, a cell has no room for a number.
-MOST_CLASSES = 15
-LONGEST_LABEL = 12
+MAX_CLASSES = 15
+MAX_LABEL_LENGTH = 12
 # Inches that a class needs for its count, and the margins; inches of a digit and of a line.
 CELL, MARGINS = 0.22, 1.05
 DIGIT, LINE = 0.062, 0.105
@@ -104,9 +104,9 @@ def _bar(page: Picture, image: "AxesImage", words: str, *, percent: bool = False
 
 def _label_classes(page: Picture, labels: Sequence[str]) -> None:
     sheet, step = page.sheet, max(1, len(labels) // 60)
-    shown = [page.name(label, LONGEST_LABEL) for label in labels]
+    shown = [page.name(label, MAX_LABEL_LENGTH) for label in labels]
     places = list(range(0, len(labels), step))
-    turned = 0 if max(map(len, shown), default=0) <= 3 and len(labels) <= MOST_CLASSES else 90
+    turned = 0 if max(map(len, shown), default=0) <= 3 and len(labels) <= MAX_CLASSES else 90
     refused = page.name(REFUSED)
     sheet.set_xticks([*places, len(labels)], [*(shown[i] for i in places), refused], rotation=turned)
     sheet.set_yticks(places, [shown[i] for i in places])
@@ -135,8 +135,8 @@ def _write_texts(sheet: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[S
                 sheet.text(j, i, text, ha="center", va="center", color=letters, fontsize=SMALL, linespacing=0.95)
 
 
-MOST_NUMBERS = 8
-MOST_TICKS = 12
+MAX_NUMBERS = 8
+MAX_TICKS = 12
 
 
 def draw_grid(
@@ -156,14 +156,14 @@ def draw_grid(
     sheet.grid(visible=False)
     sheet.set_xticks(*_ticks(across))
     sheet.set_yticks(*_ticks(down))
-    if len(across) <= MOST_NUMBERS and len(down) <= 2 * MOST_NUMBERS:
+    if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS:
         _write_values(sheet, grid, larger=larger)
     _frame(sheet, *_best(grid, larger=larger))
     _bar(page, image, words)
 
 
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
-    step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MOST_TICKS * 10**k * n)
+    step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MAX_TICKS * 10**k * n)
     places = list(range(0, len(values), step))
     return places, [value_words(values[i]) for i in places]
 

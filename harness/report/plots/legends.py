@@ -20,7 +20,7 @@ SPOTS: tuple[Any, ...] = (*CORNERS, "center right", "center left", "center")
 MARGIN = 3
 # Inches from which a picture has room for a legend beside the axes, and the share of it that it may take.
 WIDE, SHARE = 5.0, 0.5
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 # Letters of a line, until it fits.
 LINES = (60, 48, 40, 34, 28, 22, 16)
 
@@ -74,7 +74,7 @@ def _above(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     room = figure.get_size_inches()[0] - (0.0 if alone else _left(figure, request.sheet)) - 0.1
     labelled = request.sheet.get_legend_handles_labels()
     look: dict[str, Any] = {"handlelength": 2.2, "handletextpad": 0.4, "columnspacing": 1.0, **_titled(request)}
-    for columns in range(min(len(labelled[1]), MOST_COLUMNS), 0, -1):
+    for columns in range(min(len(labelled[1]), MAX_COLUMNS), 0, -1):
         if alone:
             legend = figure.legend(*labelled, loc="outside upper left", ncols=columns, **look)
         else:

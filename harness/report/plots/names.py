@@ -5,7 +5,7 @@ from harness.options import PictureOptions
 from harness.report.text import safe, shortened
 
 # How many names an error lists.
-MOST_LISTED = 12
+MAX_LISTED = 12
 HAIR_SPACE = "\u200a"
 
 
@@ -35,5 +35,5 @@ class PictureNames:
                 raise UsageError(f"--label: '{safe(name)}' is given twice: {', '.join(sorted(words))}; leave one out")
         for word in self._labels:
             if not any(word.startswith(f"{name}=") for name in self._known):
-                known = ", ".join(safe(name) for name in list(self._known)[:MOST_LISTED])
+                known = ", ".join(safe(name) for name in list(self._known)[:MAX_LISTED])
                 raise UsageError(f"--label {word}: write NAME=TEXT, with a name in the picture: {known}")

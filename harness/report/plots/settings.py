@@ -9,7 +9,7 @@ from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.params import Value
 from harness.report.plots.canvas import Picture
-from harness.report.plots.heat_maps import MOST_TICKS, draw_grid, value_words
+from harness.report.plots.heat_maps import MAX_TICKS, draw_grid, value_words
 from harness.report.plots.scales import logarithmic
 from harness.report.plots.style import BAND, COLOURS, SMALL
 from harness.stats.rates import Interval
@@ -18,7 +18,7 @@ from harness.stats.rates import Interval
 ON_TEST = "A value chosen here is tuned on the test's own cases."
 # From this ratio of the largest to the smallest on, equal ratios make the axis logarithmic.
 LOGARITHMIC = 20.0
-MOST_MARKS = 40
+MAX_MARKS = 40
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
             sheet.fill_between(x, *sides, color=COLOURS[0], alpha=BAND, linewidth=0)
         else:
             sheet.vlines(x, [one.low for one in limits], [one.high for one in limits], color=COLOURS[0], linewidth=0.9)
-        mark = "o" if len(known) <= MOST_MARKS else None
+        mark = "o" if len(known) <= MAX_MARKS else None
         style = "-" if joined else "none"
         sheet.plot(x, [one.value for one in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
         best = _best(known, larger=chart.larger_is_better)
@@ -99,7 +99,7 @@ def _places(page: Picture, values: Sequence[Value]) -> list[float]:
             logarithmic(page.sheet, "x")
         return numbers
     page.scales = "y"
-    step = max(1, -(-len(values) // MOST_TICKS))
+    step = max(1, -(-len(values) // MAX_TICKS))
     places = range(0, len(values), step)
     page.sheet.set_xticks(list(places), [page.name(value_words(values[i]), 10) for i in places])
     page.sheet.grid(visible=False, axis="x")

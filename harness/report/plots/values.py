@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # More runs than this would not fit on a page.
-MOST_RUNS = 4
+MAX_RUNS = 4
 # More points than this are drawn as an image, even in a file of lines: it would be huge.
-MOST_SHAPES = 2000
+MAX_SHAPES = 2000
 # Letters of a name beside an axis.
 LONGEST = 18
 POINT, LINE, BLACK = COLOURS[0], COLOURS[1], COLOURS[6]
@@ -30,8 +30,8 @@ def plot_errors(runs: Sequence[RunMeasures], replication: Replication, look: Pic
     """The error of every answer over the truth, a panel for each run, with the mean error in bins of the truth."""
     if not runs[0].aligned.has_numbers:
         raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
-    if len(runs) > MOST_RUNS:
-        raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MOST_RUNS} are drawn")
+    if len(runs) > MAX_RUNS:
+        raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MAX_RUNS} are drawn")
     return _draw_errors([errors_over_truth(run.aligned, run.sampling, replication) for run in runs], replication, look)
 
 
@@ -105,7 +105,7 @@ def plot_agreement(found: Agreement, confidence: float, look: PictureOptions | N
 
 
 def _points(sheet: "Axes", x: FloatArray, y: FloatArray) -> None:
-    many = x.size > MOST_SHAPES
+    many = x.size > MAX_SHAPES
     alpha = 0.6 if x.size <= 200 else 0.35 if not many else max(0.12, 700 / x.size)
     sheet.scatter(x, y, s=5 if many else 8, color=POINT, alpha=alpha, linewidths=0, rasterized=many)
 

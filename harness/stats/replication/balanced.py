@@ -14,7 +14,7 @@ from harness.stats.replication.hadamard import Hadamard, hadamard, smallest_orde
 from harness.stats.replication.replicates import ScaledReplicates, around_lone, blocks, check_fay
 from harness.stats.replication.sample import Sample
 
-LARGEST_BALANCED = 13
+MAX_BALANCED_UNITS = 13
 GROUPINGS = 20
 
 
@@ -113,7 +113,7 @@ def balanced_size(sample: Sample) -> int | None:
     """The common number of units per stratum, lone strata aside, if balanced replicates exist for it."""
     sizes = sample.stratum_sizes
     size = int(sizes.max())
-    if ((sizes != size) & (sizes > 1)).any() or size > LARGEST_BALANCED or prime_power(size) is None:
+    if ((sizes != size) & (sizes > 1)).any() or size > MAX_BALANCED_UNITS or prime_power(size) is None:
         return None
     return size
 

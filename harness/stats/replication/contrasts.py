@@ -28,7 +28,7 @@ __all__ = ["Contrasts", "SimultaneousTest", "none_if_nan"]
 _MAX_FLIPPED_PAIRS = 66
 # Signs that are drawn for exchange tests of all pairs together, which takes about a second; fewer flips per pair than
 # this would say too little.
-_MOST_SIGNS, _LEAST_FLIPS = 200_000_000, 999
+_MAX_SIGNS, _MIN_FLIPS = 200_000_000, 999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +85,8 @@ class Contrasts:
     def exchanges(self) -> list[SignFlip | None]:
         """Randomisation tests over units, of any number of totals; None if there are too many units and pairs."""
         signs = max(self.of.evidence.sample.units * len(self.i), 1)
-        flips, seed = min(EXCHANGES, _MOST_SIGNS // signs), self.of.replication.seed
-        if flips < _LEAST_FLIPS or len(self.i) > _MAX_FLIPPED_PAIRS:
+        flips, seed = min(EXCHANGES, _MAX_SIGNS // signs), self.of.replication.seed
+        if flips < _MIN_FLIPS or len(self.i) > _MAX_FLIPPED_PAIRS:
             return [None] * len(self.i)
         pairs = zip(self.i.tolist(), self.j.tolist(), strict=True)
         return [self.of.evidence.exchange(i, j, flips=flips, rng=np.random.default_rng(seed)) for i, j in pairs]

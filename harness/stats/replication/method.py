@@ -16,9 +16,9 @@ from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsS
 # Fay's rho for statistics that may not exist for half a sample.
 FRAGILE_FAY = 0.5
 # With more units per stratum, replicates of one of several with Fay's rho make errors of ratios 8 to 15 % too small.
-LARGEST_FRAGILE = 3
+MAX_FRAGILE_UNITS = 3
 # With more case weights than this in all replicates together (some seconds), a faster method is used.
-MOST_WEIGHTS = 1 << 26
+MAX_WEIGHTS = 1 << 26
 BOOTSTRAP = 1000
 
 
@@ -95,7 +95,7 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
 def _automatic(sample: Sample, statistic: Statistic, replication: Replication) -> Method:
     if isinstance(statistic, TotalsStatistic):
         return Method.BRR if sample.stratified else Method.JACKKNIFE
-    affordable = _replicates(sample, replication) * sample.cases <= MOST_WEIGHTS
+    affordable = _replicates(sample, replication) * sample.cases <= MAX_WEIGHTS
     if sample.stratified and affordable and not (statistic.linear is not None and statistic.linear_first):
         return Method.BRR
     if statistic.linear is not None:
@@ -116,14 +116,14 @@ def _replicates(sample: Sample, replication: Replication) -> int:
     """About how many replicates there would be, without forming them."""
     if not sample.stratified:
         return sample.units
-    is_balanced = (balanced_size(sample) or sample.units) <= LARGEST_FRAGILE
+    is_balanced = (balanced_size(sample) or sample.units) <= MAX_FRAGILE_UNITS
     return (sample.strata + 1) * (1 if is_balanced else _or_default(replication.groupings, GROUPINGS))
 
 
 def _draws(sample: Sample, statistic: Statistic) -> int:
     if isinstance(statistic, TotalsStatistic):
         return BOOTSTRAP
-    return max(100, min(BOOTSTRAP, MOST_WEIGHTS // sample.cases))
+    return max(100, min(BOOTSTRAP, MAX_WEIGHTS // sample.cases))
 
 
 def _brr(sample: Sample, statistic: Statistic, replication: Replication, rng: np.random.Generator) -> VarianceMethod:
@@ -146,7 +146,7 @@ def _use_balanced(statistic: Statistic, replication: Replication, units: int, *,
     """
     if units == 2 or linear or replication.fay is not None:
         return True
-    return isinstance(statistic, WeightsStatistic) and units <= LARGEST_FRAGILE
+    return isinstance(statistic, WeightsStatistic) and units <= MAX_FRAGILE_UNITS
 
 
 def _is_linear(sample: Sample, statistic: Statistic) -> bool:

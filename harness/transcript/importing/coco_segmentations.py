@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from harness.errors import ForeignError
-from harness.files.images import MOST_PIXELS
+from harness.files.images import MAX_PIXELS
 from harness.model import Answer, Case
 from harness.tasks.answers import shown
 from harness.tasks.mask import IOU, MASK, THRESHOLD
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PARAMS = {"iou": IOU, "threshold": THRESHOLD}
 _RULES = TaskRules()
-LARGEST_SIDE = 1 << 20
+MAX_SIDE = 1 << 20
 
 
 def box_of(segmentation: Any) -> list[float]:
@@ -55,7 +55,7 @@ def check_polygons(segmentation: Any) -> list[list[float]]:
         raise AnswerError(f"segmentation {shown(segmentation)} is neither a list of polygons nor {{'size', 'counts'}}")
     for polygon in segmentation:
         numbers = isinstance(polygon, list) and all(type(one) in (int, float) for one in polygon)
-        if not numbers or len(polygon) < 6 or len(polygon) % 2 or max(map(abs, polygon)) > LARGEST_SIDE:
+        if not numbers or len(polygon) < 6 or len(polygon) % 2 or max(map(abs, polygon)) > MAX_SIDE:
             raise AnswerError(f"segmentation: polygon {shown(polygon)} is not [x, y, x, y, x, y ...]")
     if not segmentation:
         raise AnswerError("segmentation: no polygon")
@@ -64,7 +64,7 @@ def check_polygons(segmentation: Any) -> list[list[float]]:
 
 def _size(raw: Any) -> tuple[int, int]:
     pair = isinstance(raw, Sequence) and len(raw) == 2 and all(type(one) is int for one in raw)
-    if not pair or not all(0 < one <= LARGEST_SIDE for one in raw):
+    if not pair or not all(0 < one <= MAX_SIDE for one in raw):
         raise AnswerError(f"segmentation: size {shown(raw)} is not [height, width]")
     return raw[0], raw[1]
 
@@ -150,8 +150,8 @@ def mask_truth(place: str, size: tuple[int | None, int | None], rows: Sequence[t
     height, width = size
     if not height or not width or height < 0 or width < 0:
         raise ForeignError(f"{place}: no height and width, which masks need; leave out --as mask")
-    if height * width > MOST_PIXELS:
-        raise ForeignError(f"{place}: {height} x {width} pixels; an image may have {MOST_PIXELS:,}")
+    if height * width > MAX_PIXELS:
+        raise ForeignError(f"{place}: {height} x {width} pixels; an image may have {MAX_PIXELS:,}")
     try:
         objects, crowds = (_union([one for one, crowd in rows if crowd is of], height, width) for of in (False, True))
     except AnswerError as error:

@@ -110,7 +110,7 @@ _OUTCOMES = {
     for right in (False, True)
 }
 # A longer text is a document, not a group; it is kept only if the design uses it.
-LONGEST_COLUMN = 200
+MAX_COLUMN_LENGTH = 200
 
 
 class RecordMaker:
@@ -176,7 +176,7 @@ class RecordMaker:
 
 
 def _is_document(value: object) -> bool:
-    return isinstance(value, str) and len(value) > LONGEST_COLUMN
+    return isinstance(value, str) and len(value) > MAX_COLUMN_LENGTH
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def _ordered(results: Sequence[ImportedAnswer]) -> list[ImportedAnswer]:
     return sorted(results, key=lambda result: (rank[result.id], result.repeat))
 
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 UNKNOWN_VERSION = "0"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -344,12 +344,12 @@ def transcript_header(
 def _test_name(imported: ImportedRun, options: ImportOptions) -> str:
     """A valid name for a script and for a folder."""
     if options.test is not None:
-        if not _NAME.fullmatch(options.test) or len(options.test) > LONGEST_NAME:
+        if not _NAME.fullmatch(options.test) or len(options.test) > MAX_NAME_LENGTH:
             raise UsageError(
                 f"--test {options.test}: a name may have lower-case letters, digits, dots, dashes and underscores"
             )
         return options.test
-    name = re.sub(r"[^a-z0-9._-]+", "-", imported.test.lower()).strip("._-")[:LONGEST_NAME]
+    name = re.sub(r"[^a-z0-9._-]+", "-", imported.test.lower()).strip("._-")[:MAX_NAME_LENGTH]
     return name or "imported"
 
 

@@ -19,10 +19,10 @@ from harness.files.gunzip import DECOMPRESSED_BLOCK, MAGIC, BadGzip, gunzip
 from harness.model import plain_text
 from harness.params import nearest
 
-LARGEST_FILE = 2 << 30
+MAX_FILE_BYTES = 2 << 30
 # Columns serve to group cases; nothing deep or wide in a document does.
 DEEPEST_COLUMN = 4
-MOST_COLUMNS = 200
+MAX_COLUMNS = 200
 NOWHERE = object()
 T = TypeVar("T")
 BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
@@ -58,8 +58,8 @@ class ForeignFile:
     def data(self) -> bytes:
         """The whole content."""
         try:
-            if self.content.stat().st_size > LARGEST_FILE:
-                raise ForeignError(f"{self.name}: larger than {LARGEST_FILE >> 30} GiB; split it")
+            if self.content.stat().st_size > MAX_FILE_BYTES:
+                raise ForeignError(f"{self.name}: larger than {MAX_FILE_BYTES >> 30} GiB; split it")
             return self.content.read_bytes().removeprefix(b"\xef\xbb\xbf")
         except OSError as error:
             raise ForeignError(f"{self.name}: {error.strerror}") from None
@@ -136,8 +136,8 @@ def _unpacked(path: Path) -> Path:
         with path.open("rb") as packed, copy.open("wb") as file:
             for block in gunzip(iter(lambda: packed.read(DECOMPRESSED_BLOCK), b"")):
                 size += file.write(block)
-                if size > LARGEST_FILE:
-                    raise ForeignError(f"{path}: unpacks to more than {LARGEST_FILE >> 30} GiB; split it")
+                if size > MAX_FILE_BYTES:
+                    raise ForeignError(f"{path}: unpacks to more than {MAX_FILE_BYTES >> 30} GiB; split it")
     except BadGzip as error:
         raise ForeignError(f"{path}: {error}; compress it again") from None
     except OSError as error:
@@ -180,7 +180,7 @@ def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str
             columns |= flat(part, f"{name}.", depth + 1)
         elif isinstance(part, int | float) and not is_nan(part):
             columns[name] = part
-        if len(columns) >= MOST_COLUMNS:
+        if len(columns) >= MAX_COLUMNS:
             break
     return columns
 

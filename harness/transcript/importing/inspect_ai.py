@@ -21,11 +21,11 @@ _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _TIME_LIMITS = ("time", "working")
 # The number of zstd among the methods of a zip; older logs have deflate.
 ZSTANDARD = 93
-LARGEST_MEMBER = 1 << 30
+MAX_MEMBER_BYTES = 1 << 30
 # Logs shrink to a tenth or a fiftieth; anything that shrinks more than this is hostile.
-LARGEST_RATIO = 1000
+MAX_RATIO = 1000
 ALWAYS_ALLOWED = 16 << 20
-MOST_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 _LOCAL = struct.Struct("<4s5H3L2H")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -141,9 +141,9 @@ class InspectArchive:
             raise ForeignError(f"{path}: damaged or incomplete: {error}") from None
         # If several members have the same name, the last one counts, as in other tools.
         self._members = {info.filename: info for info in self._zip.infolist()}
-        if len(self._members) > MOST_MEMBERS:
+        if len(self._members) > MAX_MEMBERS:
             self._zip.close()
-            raise ForeignError(f"{path}: more than {MOST_MEMBERS:,} members")
+            raise ForeignError(f"{path}: more than {MAX_MEMBERS:,} members")
 
     def __enter__(self) -> "InspectArchive":
         return self
@@ -163,7 +163,7 @@ class InspectArchive:
         """The content of a member; an error if it is damaged or suspiciously large."""
         info = self._members[name]
         place = f"{self._name}: {name}"
-        allowed = min(LARGEST_MEMBER, ALWAYS_ALLOWED + LARGEST_RATIO * info.compress_size)
+        allowed = min(MAX_MEMBER_BYTES, ALWAYS_ALLOWED + MAX_RATIO * info.compress_size)
         if info.file_size > allowed:
             raise ForeignError(f"{place}: would unpack to {info.file_size:,} bytes; refused")
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import ForeignError, UsageError
-from harness.model import MOST_VALUES
+from harness.model import MAX_VALUES
 from harness.options import checked_directions, split_names
 from harness.params import nearest
 from harness.transcript.format import ValueInfo
@@ -100,9 +100,9 @@ def _listed(names: list[str]) -> str:
     return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
 
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 UNNAMED = "value"
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class KeptValues:
         # If the harness itself compared answer and truth, the mark only repeats the outcome.
         known = dict.fromkeys([*(survey.mark_names if imported.graded else ()), *survey.value_names])
         names = _chosen(imported, options, known, rule) if options.values else list(known)
-        if len(names) > MOST_VALUES:
+        if len(names) > MAX_VALUES:
             raise ForeignError(
-                f"{imported.source}: {len(names):,} metrics, but a transcript holds at most {MOST_VALUES} values; "
+                f"{imported.source}: {len(names):,} metrics, but a transcript holds at most {MAX_VALUES} values; "
                 "choose with --value NAME"
             )
         plain = plain_names(names)
@@ -190,7 +190,7 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
 
 def _plain(name: str) -> str:
     """Letters of any script with their accents, digits and . _ - / @; anything else becomes an underscore."""
-    text = unicodedata.normalize("NFC", name.strip())[:LONGEST_NAME]
+    text = unicodedata.normalize("NFC", name.strip())[:MAX_NAME_LENGTH]
     characters = (c if c in "._-/@" or unicodedata.category(c)[0] in "LMN" else "_" for c in text)
     return "".join(characters) or UNNAMED
 
@@ -209,5 +209,5 @@ def directions_note(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
-    return ", ".join([*names[:MOST_NAMED], *more])
+    more = [f"and {len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
+    return ", ".join([*names[:MAX_NAMED], *more])

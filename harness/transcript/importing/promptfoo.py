@@ -15,7 +15,7 @@ from harness.transcript.importing.file import ForeignFile, as_metric, as_text, d
 
 PASS = "pass"  # noqa: S105 - the verdict, not a secret
 # As much of a prompt as the header keeps.
-LONGEST_PROMPT = 10_000
+MAX_PROMPT_LENGTH = 10_000
 # Variables that the tool adds: they tell the turns of one test apart, not tests.
 RUNTIME = ("__evalId", "__evalStepId", "__repeatIndex", "sessionId", "_conversation")
 # ResultFailureReason of promptfoo: 0 none, 1 an assertion failed, 2 an error.
@@ -150,7 +150,7 @@ def _runs(source: ForeignFile, log: _Log) -> list[ImportedRun]:
         if taken[algorithm] > 1:
             algorithm = f"{algorithm} {taken[algorithm]}"
         results = [_result(source, row, case, repeat) for row, case, repeat in cases.in_order(rows)]
-        params = {"prompt": prompt[:LONGEST_PROMPT]} if prompt else {}
+        params = {"prompt": prompt[:MAX_PROMPT_LENGTH]} if prompt else {}
         # All its scores are shares of what was asserted.
         names = dict.fromkeys(name for result in results for name in result.marks)
         runs.append(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from harness.errors import ForeignError
 from harness.files.digest import case_list_digest
 from harness.files.sorting import SortedTexts, in_lists
-from harness.model import MOST_COLUMNS
+from harness.model import MAX_COLUMNS
 from harness.transcript.importing.contract import ImportedAnswer, Mark
 
 BLOCK = 2_000
@@ -84,8 +84,8 @@ class Survey:
         for result in block:
             if not result.columns.keys() <= self.columns.keys():
                 self.columns.update(dict.fromkeys(result.columns))
-                if len(self.columns) > MOST_COLUMNS:
-                    raise ForeignError(f"{result.place}: more than {MOST_COLUMNS:,} columns; leave some out")
+                if len(self.columns) > MAX_COLUMNS:
+                    raise ForeignError(f"{result.place}: more than {MAX_COLUMNS:,} columns; leave some out")
 
     def _add_marks(self, name: str, judged: Sequence[ImportedAnswer]) -> None:
         facts = self.metrics.setdefault(name, MetricFacts())

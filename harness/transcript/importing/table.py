@@ -21,7 +21,7 @@ from harness.params import nearest
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
 from harness.transcript.importing.file import (
-    MOST_COLUMNS,
+    MAX_COLUMNS,
     NOWHERE,
     ForeignFile,
     as_mark,
@@ -38,7 +38,7 @@ from harness.transcript.importing.survey import BLOCK
 from harness.transcript.storage import PARQUET_MAGIC
 
 _DELIMITERS = ",\t;|"
-_MOST_LABELS = 1_000
+_MAX_LABELS = 1_000
 # Rows from which the columns of a table of objects are known.
 _FIRST_ROWS = 100
 _NOTHING: dict[str, Any] = {}
@@ -94,7 +94,7 @@ class TextRows:
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
         """The columns of the cases."""
-        own = [name for name in islice(self.columns, MOST_COLUMNS) if name not in used]
+        own = [name for name in islice(self.columns, MAX_COLUMNS) if name not in used]
         names = list(dict.fromkeys([*own, *(name for name in groups if name in self.columns)]))
         if len(names) == 1:
             return [{names[0]: cell} for cell in self.columns[names[0]]]
@@ -420,7 +420,7 @@ class _LabelTexts(dict[str, str]):
 
     def __missing__(self, text: str) -> str:
         plain = label_text(text)
-        if len(self) < _MOST_LABELS:
+        if len(self) < _MAX_LABELS:
             self[text] = plain
         return plain
 
