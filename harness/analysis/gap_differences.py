@@ -44,9 +44,12 @@ def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -
     if not np.isfinite(covariance).all():
         return None
     found = difference_of_gaps(
-        values, covariance, float(estimates.df().min()), confidence=level,
+        values,
+        covariance,
+        float(estimates.df().min()),
+        confidence=level,
         rng=np.random.default_rng(replication.seed),
-    )  # fmt: skip
+    )
     least, most = of.study.measure.bounds
     low, high = (min(max(end, least - most), most - least) for end in (found.interval.low, found.interval.high))
     found = replace(found, interval=Interval(low, high))

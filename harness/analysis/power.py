@@ -280,9 +280,13 @@ class _Goal:
             return width_of_rate(units, self.rate or 0.0, self.sample, confidence=request.confidence)
         if request.question is PlanningGoal.EQUIVALENCE:
             return equivalence_power(
-                units, request.margin or 0.0, request.difference or 0.0, self.unit_variance,
-                strata=strata, alpha=request.alpha,
-            )  # fmt: skip
+                units,
+                request.margin or 0.0,
+                request.difference or 0.0,
+                self.unit_variance,
+                strata=strata,
+                alpha=request.alpha,
+            )
         if self.exact and self.discordance is not None:
             return mcnemar_power(units, request.difference or 0.0, self.discordance, alpha=request.alpha)
         return difference_power(

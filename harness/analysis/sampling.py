@@ -252,8 +252,10 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
         return _strata_weights(declared, stratum)
     column = aligned.column(str(declared))
     if column is None:
-        raise UsageError(f"weights '{declared}': not cases, equal, a file or a column; "
-                         f"{nearest(str(declared), aligned.column_names())}")  # fmt: skip
+        raise UsageError(
+            f"weights '{declared}': not cases, equal, a file or a column; "
+            f"{nearest(str(declared), aligned.column_names())}"
+        )
     try:
         values = np.array([float(label) for label in column.labels] + [np.nan])[column.codes]
     except ValueError:

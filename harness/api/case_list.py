@@ -18,11 +18,13 @@ class CaseListOptions(LibraryOptions):
     """Which cases, and how much of them."""
 
     part: str = option(
-        "--part", default="cases", choices=PARTS,
-        help="The cases to answer, those to learn from, or the gallery of a rank test.",
-    )  # fmt: skip
-    truth: bool = option("--truth", default=False, help="Also what a program is not told: expect, positive, truth.")
-    limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N.")
+        "--part",
+        "The cases to answer, those to learn from, or the gallery of a rank test.",
+        default="cases",
+        choices=PARTS,
+    )
+    truth: bool = option("--truth", "Also what a program is not told: expect, positive, truth.", default=False)
+    limit: int | None = option("--limit N", "Only the first N.", default=None, within=Range(1))
 
 
 def case_list(test: AnyTest, options: CaseListOptions | None = None, **settings: Any) -> Iterator[dict[str, Any]]:

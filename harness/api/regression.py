@@ -22,17 +22,17 @@ class RuleOptions(DownloadOptions):
     """When a test has passed, where not every case need succeed."""
 
     least: float | None = option(
-        "--least", default=None, within=Range(0, 1), metavar="RATE",
-        help="Pass when the rate is at least this, whichever cases fail.",
-    )  # fmt: skip
+        "--least RATE", "Pass when the rate is at least this, whichever cases fail.", default=None, within=Range(0, 1)
+    )
     baseline: tuple[str, ...] = option(
-        "--baseline", default=(), metavar="T", completion="transcript",
-        help="Pass unless significantly worse than this stored run; for several tests, one for each.",
-    )  # fmt: skip
+        "--baseline T",
+        "Pass unless significantly worse than this stored run; for several tests, one for each.",
+        default=(),
+        completion="transcript",
+    )
     known_failures: Path | None = option(
-        "--known-failures", default=None, metavar="FILE",
-        help="Pass when only these cases fail: a line for each, ID or TEST/ID.",
-    )  # fmt: skip
+        "--known-failures FILE", "Pass when only these cases fail: a line for each, ID or TEST/ID.", default=None
+    )
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,16 @@ class ReportOptions(
 ):
     """Options of `report`."""
 
-    title: str | None = option("--title", default=None, metavar="TEXT", help="The title of the page.")
+    title: str | None = option("--title TEXT", "The title of the page.", default=None)
     by: tuple[str, ...] = option(
-        "--by", default=(), metavar="COLUMN",
-        help="Break down by this column; may be repeated. By default all that the test declares, and others with few "
+        "--by COLUMN",
+        "Break down by this column; may be repeated. By default all that the test declares, and others with few "
         "groups.",
-    )  # fmt: skip
+        default=(),
+    )
     cases: int = option(
-        "--cases", default=24, within=Range(0, 200), metavar="N",
-        help="Show at most N cases of a kind, with their inputs if these are here.",
-    )  # fmt: skip
+        "--cases N",
+        "Show at most N cases of a kind, with their inputs if these are here.",
+        default=24,
+        within=Range(0, 200),
+    )

@@ -48,15 +48,15 @@ class RunCallOptions(PlanOptions, StopOptions):
     """How a test is run, and where its transcript goes."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl, or -2, -3 "
+        "-o, --output FILE",
+        "The transcript, compressed if it ends in .gz; by default transcripts/TEST/ALGORITHM.jsonl, or -2, -3 "
         "if that exists.",
-    )  # fmt: skip
-    resume: bool = option("--resume", default=False, help="Carry on with a run that was stopped.")
-    retry_errors: bool = option("--retry-errors", default=False, help="Run only the cases in error again.")
-    force: bool = option(
-        "--force", default=False, help="Overwrite an existing transcript; without -o, ALGORITHM.jsonl."
+        default=None,
+        writes=Writes.TRANSCRIPT,
     )
+    resume: bool = option("--resume", "Carry on with a run that was stopped.", default=False)
+    retry_errors: bool = option("--retry-errors", "Run only the cases in error again.", default=False)
+    force: bool = option("--force", "Overwrite an existing transcript; without -o, ALGORITHM.jsonl.", default=False)
 
     @property
     def target(self) -> Target:

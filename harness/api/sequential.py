@@ -42,9 +42,15 @@ class SequentialResult(Result):
 
 # Options that mean something for runs that are looked at while they grow; only the cases that all have count anyway.
 _TAKEN = (
-    "sequential", "statistic", IntersectOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions,
+    "sequential",
+    "statistic",
+    IntersectOptions,
+    DesignOptions,
+    ConfidenceOptions,
+    SeedOptions,
+    PartialOptions,
     DownloadOptions,
-)  # fmt: skip
+)
 
 
 def sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> SequentialResult:

@@ -35,9 +35,12 @@ class StatusOptions(OptionSet):
     """How a run is looked at."""
 
     every: float = option(
-        "--every", default=1.0, parse=seconds, within=SECONDS, metavar="SECONDS",
-        help="How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
-    )  # fmt: skip
+        "--every SECONDS",
+        "How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
+        default=1.0,
+        parse=seconds,
+        within=SECONDS,
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,9 +105,14 @@ class RunWatch:
         state = RunState.STOPPED if written is False else RunState.RUNNING
         state = state if follower.end is None else RunState.COMPLETE
         run = RunStatus(
-            follower.path, follower.header, state, self._counts, dict(self._errors), self._speed(state),
+            follower.path,
+            follower.header,
+            state,
+            self._counts,
+            dict(self._errors),
+            self._speed(state),
             certain=written is not None or follower.end is not None,
-        )  # fmt: skip
+        )
         return StatusResult(run, self._rate())
 
     def close(self) -> None:

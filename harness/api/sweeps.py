@@ -65,39 +65,41 @@ class ValuesOptions(OptionSet):
     """The parameters that vary, and whether earlier runs may be used."""
 
     params: tuple[str, ...] = option(
-        "--param", metavar="NAME=VALUES", completion="param",
-        help="A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; may be repeated.",
-    )  # fmt: skip
-    fresh: bool = option("--fresh", default=False, help="Run everything, also what was run before.")
+        "--param NAME=VALUES",
+        "A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; may be repeated.",
+        completion="param",
+    )
+    fresh: bool = option("--fresh", "Run everything, also what was run before.", default=False)
 
 
 class SweepOptions(ValuesOptions, PlotOptions, RunOptions, GalleryOptions, LibraryOptions):
     """Which combinations are run, and where their transcripts go."""
 
     sample: int | None = option(
-        "--sample", default=None, within=Range(1, 1_000_000), metavar="N", help="Only N combinations, at random."
+        "--sample N", "Only N combinations, at random.", default=None, within=Range(1, 1_000_000)
     )
     latin: int | None = option(
-        "--latin", default=None, within=Range(1, 1_000_000), metavar="N",
-        help="Only N combinations, a Latin hypercube: all values equally often.",
-    )  # fmt: skip
+        "--latin N",
+        "Only N combinations, a Latin hypercube: all values equally often.",
+        default=None,
+        within=Range(1, 1_000_000),
+    )
     seed: int = option(
-        "--seed", default=0, within=Range(0), needs=("sample", "latin"), metavar="N",
-        help="Seed of the random combinations.",
-    )  # fmt: skip
+        "--seed N", "Seed of the random combinations.", default=0, within=Range(0), needs=("sample", "latin")
+    )
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.FOLDER, metavar="FOLDER",
-        help="Put a transcript of each algorithm setting there.",
-    )  # fmt: skip
-    force: bool = option("--force", default=False, help="Overwrite existing files; with -o, transcripts of other runs.")
+        "-o, --output FOLDER", "Put a transcript of each algorithm setting there.", default=None, writes=Writes.FOLDER
+    )
+    force: bool = option("--force", "Overwrite existing files; with -o, transcripts of other runs.", default=False)
     plot: Path | None = option(
-        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
-        help="Draw the rates over one or two parameters.",
-    )  # fmt: skip
+        "--plot FILE.svg|png|pdf", "Draw the rates over one or two parameters.", default=None, writes=Writes.FILE
+    )
     statistic: str = option(
-        "--statistic", default="rate", metavar="NAME", completion="measure",
-        help="Another measure to compute and draw: tpr, precision, f1, auc, ...",
-    )  # fmt: skip
+        "--statistic NAME",
+        "Another measure to compute and draw: tpr, precision, f1, auc, ...",
+        default="rate",
+        completion="measure",
+    )
 
 
 @dataclass(frozen=True)

@@ -54,27 +54,33 @@ def _goal_help() -> str:
 class TuneOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, LibraryOptions):
     """What to tune for, on which cases, and which combinations to try."""
 
-    goal: str = option("--goal", default="rate", metavar="NAME", completion="goal", help=_goal_help)
+    goal: str = option("--goal NAME", _goal_help, default="rate", completion="goal")
     folds: int = option(
-        "--folds", default=5, within=Range(2, 100), metavar="K",
-        help="Learn from K - 1 parts of the training material, be tested on the other, in turn.",
-    )  # fmt: skip
-    method: str = option(
-        "--method", default="grid", choices=METHODS,
-        help="All combinations; some at random; or where an optimiser leads (Optuna).",
-    )  # fmt: skip
-    trials: int = option(
-        "--trials", default=50, within=Range(1, 100_000), needs=("method",), metavar="N",
-        help="How many combinations to run, with random and optimise.",
-    )  # fmt: skip
-    on_test: bool = option(
-        "--on-test", default=False, help="Tune on the test's own cases; results on them are then no longer evidence."
+        "--folds K",
+        "Learn from K - 1 parts of the training material, be tested on the other, in turn.",
+        default=5,
+        within=Range(2, 100),
     )
-    top: int = option("--top", default=10, within=Range(1), metavar="N", help="Show the best N.")
+    method: str = option(
+        "--method",
+        "All combinations; some at random; or where an optimiser leads (Optuna).",
+        default="grid",
+        choices=METHODS,
+    )
+    trials: int = option(
+        "--trials N",
+        "How many combinations to run, with random and optimise.",
+        default=50,
+        within=Range(1, 100_000),
+        needs=("method",),
+    )
+    on_test: bool = option(
+        "--on-test", "Tune on the test's own cases; results on them are then no longer evidence.", default=False
+    )
+    top: int = option("--top N", "Show the best N.", default=10, within=Range(1))
     plot: Path | None = option(
-        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
-        help="Draw what was tried over one or two parameters.",
-    )  # fmt: skip
+        "--plot FILE.svg|png|pdf", "Draw what was tried over one or two parameters.", default=None, writes=Writes.FILE
+    )
     # Folds are made of cases that are asked once.
     repeat: int = option(default=1, within=Range(1, 1))
 

@@ -27,9 +27,8 @@ class TestRunOptions(
     """How a test that is named instead of a transcript is run."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="Where the transcript of a test that is run goes.",
-    )  # fmt: skip
+        "-o, --output FILE", "Where the transcript of a test that is run goes.", default=None, writes=Writes.TRANSCRIPT
+    )
 
 
 def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:

@@ -20,9 +20,11 @@ class CaseListCommandOptions(CaseListOptions):
     """Options of `hate cases`, and how to print."""
 
     style: str = option(
-        "--format", default="jsonl", choices=("jsonl", "csv"),
-        help="JSON lines, with every input as it is, or a table for spreadsheets.",
-    )  # fmt: skip
+        "--format",
+        "JSON lines, with every input as it is, or a table for spreadsheets.",
+        default="jsonl",
+        choices=("jsonl", "csv"),
+    )
 
 
 @click.command("cases")

@@ -37,9 +37,11 @@ class DescribeOptions(LibraryOptions, FormatOptions):
     """Options of `hate describe`."""
 
     style: str | None = option(
-        "--format", default=None, choices=map(str, (Format.TABLE, Format.PLAIN, Format.JSON, Format.MD)),
-        help="How to print; by default a page on a terminal and Markdown elsewhere.",
-    )  # fmt: skip
+        "--format",
+        "How to print; by default a page on a terminal and Markdown elsewhere.",
+        default=None,
+        choices=map(str, (Format.TABLE, Format.PLAIN, Format.JSON, Format.MD)),
+    )
 
 
 @click.command("describe")

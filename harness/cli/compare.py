@@ -28,28 +28,30 @@ class GroupPlotOptions(ByOptions, PlotOptions):
     """A picture of the groups."""
 
     plot: Path | None = option(
-        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
-        help="Draw the groups that --by shows; without --by, the errors of answers that are numbers, or the "
+        "--plot FILE.svg|png|pdf",
+        "Draw the groups that --by shows; without --by, the errors of answers that are numbers, or the "
         "reliability of `hate rate --statistic ece`.",
-    )  # fmt: skip
+        default=None,
+        writes=Writes.FILE,
+    )
 
 
 class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
     """Options of `hate compare`, and how to print."""
 
     typed: bool = option(
-        "--table", default=False,
-        help="Four counts instead of transcripts: both failed, only A right, only B right, both right.",
-    )  # fmt: skip
-    everything: bool = option(
-        "--all",
+        "--table",
+        "Four counts instead of transcripts: both failed, only A right, only B right, both right.",
         default=False,
-        help="Everything: McNemar's tables, all p-values, time and memory, how cases were drawn.",
+    )
+    everything: bool = option(
+        "--all", "Everything: McNemar's tables, all p-values, time and memory, how cases were drawn.", default=False
     )
     fail_if_worse: bool = option(
-        "--fail-if-worse", default=False,
-        help="For a build: exit status 1 when the first is significantly worse than another.",
-    )  # fmt: skip
+        "--fail-if-worse",
+        "For a build: exit status 1 when the first is significantly worse than another.",
+        default=False,
+    )
 
 
 class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOptions):
@@ -60,9 +62,8 @@ class ConfusionCommandOptions(ConfusionOptions, PlotOptions, TestRunOptions, For
     """Options of `hate confusion`, how to run a test first, and how to print."""
 
     plot: Path | None = option(
-        "--plot", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
-        help="Draw it; of two transcripts, the difference.",
-    )  # fmt: skip
+        "--plot FILE.svg|png|pdf", "Draw it; of two transcripts, the difference.", default=None, writes=Writes.FILE
+    )
 
 
 @click.command("compare")

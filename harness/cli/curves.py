@@ -29,9 +29,8 @@ class DrawingOptions(PlotOptions):
     """Pictures."""
 
     gnuplot: Path | None = option(
-        "--gnuplot", default=None, writes=Writes.FILE, metavar="FILE",
-        help="Write a gnuplot script with the data in it.",
-    )  # fmt: skip
+        "--gnuplot FILE", "Write a gnuplot script with the data in it.", default=None, writes=Writes.FILE
+    )
 
 
 class CurveCommandOptions(DrawingOptions, TestRunOptions, FormatOptions):
@@ -42,14 +41,19 @@ class CornerOptions(OptionSet):
     """What a view with a corner has: the corner, and the scores that the curve comes from."""
 
     zoom: float | None = option(
-        "--zoom", default=None, within=Range(0, 1, high_open=True), needs=("plot",), metavar="RATE",
-        help="Also draw the corner up to this false-positive rate larger; by default where all curves lie close to it, "
+        "--zoom RATE",
+        "Also draw the corner up to this false-positive rate larger; by default where all curves lie close to it, "
         "0 for never.",
-    )  # fmt: skip
+        default=None,
+        within=Range(0, 1, high_open=True),
+        needs=("plot",),
+    )
     scores: Path | None = option(
-        "--scores", default=None, writes=Writes.FILE, metavar="FILE.svg|png|pdf",
-        help="Draw how the scores of positives and negatives are distributed.",
-    )  # fmt: skip
+        "--scores FILE.svg|png|pdf",
+        "Draw how the scores of positives and negatives are distributed.",
+        default=None,
+        writes=Writes.FILE,
+    )
 
 
 def _options(view: CurveView) -> Any:
@@ -59,7 +63,7 @@ def _options(view: CurveView) -> Any:
         first, *_ = view.axes
         words = "Scale of the picture's axes."
         own["__annotations__"] = {"axes": str}
-        own["axes"] = option("--axes", default=first, choices=tuple(view.axes), needs=CURVE_PICTURES, help=words)
+        own["axes"] = option("--axes", words, default=first, choices=tuple(view.axes), needs=CURVE_PICTURES)
     corner: tuple[type[OptionSet], ...] = (CornerOptions,) if view.corner else ()
     bases: tuple[type, ...] = (*corner, view.options, CurveCommandOptions)
     return type(f"{view.name.capitalize()}CommandOptions", bases, own)

@@ -41,12 +41,14 @@ class FetchOptions(LibraryOptions, FormatOptions):
     """Options of `hate fetch`."""
 
     transcripts: bool = option(
-        "--transcripts", default=False, help="Also download every transcript of the test at the sites."
+        "--transcripts", "Also download every transcript of the test at the sites.", default=False
     )
     interfaces: Path | None = option(
-        "--interfaces", default=None, writes=Writes.FOLDER, metavar="FOLDER",
-        help="Also copy the interfaces that are published with the test into FOLDER, to read; nothing runs them.",
-    )  # fmt: skip
+        "--interfaces FOLDER",
+        "Also copy the interfaces that are published with the test into FOLDER, to read; nothing runs them.",
+        default=None,
+        writes=Writes.FOLDER,
+    )
 
 
 @click.command("fetch")
@@ -132,14 +134,14 @@ def cache_command(context: click.Context) -> None:
 class CacheListOptions(FormatOptions):
     """Options of `hate cache list`."""
 
-    every: bool = option("--all", default=False, help="List every entry, not only tests.")
+    every: bool = option("--all", "List every entry, not only tests.", default=False)
 
 
 class CacheClearOptions(OptionSet):
     """Options of `hate cache clear`."""
 
     older_than: float | None = option(
-        "--older-than", default=None, within=Range(0, 1e6), metavar="DAYS", help="Only what is older than this."
+        "--older-than DAYS", "Only what is older than this.", default=None, within=Range(0, 1e6)
     )
 
 

@@ -38,14 +38,14 @@ class ImportCommandOptions(ImportOptions, FormatOptions):
     """The options of the command: where the transcript goes, and all about the import."""
 
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="The transcript; with .gz it is compressed.",
-    )  # fmt: skip
+        "-o, --output FILE", "The transcript; with .gz it is compressed.", default=None, writes=Writes.TRANSCRIPT
+    )
     fold: bool = option(
-        "--fold", default=False,
-        help="The files are logs of one task with different seeds: make one transcript with an answer from each.",
-    )  # fmt: skip
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+        "--fold",
+        "The files are logs of one task with different seeds: make one transcript with an answer from each.",
+        default=False,
+    )
+    force: bool = option("--force", "Overwrite an existing transcript.", default=False)
 
 
 def _help() -> str:

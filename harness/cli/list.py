@@ -189,8 +189,14 @@ def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
 
 def _row(entry: dict[str, Any]) -> list[Cell]:
     words = in_words(entry["changed"] or {})
-    return [age(entry["when"]), entry["test"], f"{entry['algorithm']} {words}".rstrip(), _cases(entry),
-            entry["rate"], _name(entry)]  # fmt: skip
+    return [
+        age(entry["when"]),
+        entry["test"],
+        f"{entry['algorithm']} {words}".rstrip(),
+        _cases(entry),
+        entry["rate"],
+        _name(entry),
+    ]
 
 
 def _cases(entry: dict[str, Any]) -> str:
@@ -223,9 +229,9 @@ def _cell(value: Any) -> Cell:
 class ListOptions(LibraryOptions, FormatOptions):
     """Options of `hate list`."""
 
-    interfaces: bool = option("--interfaces", default=False, help="List interfaces instead of tests.")
-    transcripts: bool = option("--transcripts", default=False, help="List transcripts instead of tests.")
-    plugins: bool = option("--plugins", default=False, help="List plug-ins: what other packages bring in.")
+    interfaces: bool = option("--interfaces", "List interfaces instead of tests.", default=False)
+    transcripts: bool = option("--transcripts", "List transcripts instead of tests.", default=False)
+    plugins: bool = option("--plugins", "List plug-ins: what other packages bring in.", default=False)
 
 
 @click.command("list")

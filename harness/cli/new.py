@@ -26,18 +26,19 @@ MAX_MATRIX_SIDE = 50_000
 class NewMatrixOptions(SeedOptions, OverwriteOptions):
     """Options of `hate new matrix`."""
 
-    subjects: int = option("--subjects", default=256, within=Range(2, MAX_MATRIX_SIDE), metavar="N", help="People.")
-    images: int = option(
-        "--images", default=4, within=Range(1, 10_000), metavar="K", help="How many images of each subject."
-    )
+    subjects: int = option("--subjects N", "People.", default=256, within=Range(2, MAX_MATRIX_SIDE))
+    images: int = option("--images K", "How many images of each subject.", default=4, within=Range(1, 10_000))
     effects: tuple[str, ...] = option(
-        "--effect", default=(), metavar="NAME=SD[/LEVELS]",
-        help="A variance component: subject, image, or a column of its own; may be repeated.",
-    )  # fmt: skip
+        "--effect NAME=SD[/LEVELS]",
+        "A variance component: subject, image, or a column of its own; may be repeated.",
+        default=(),
+    )
     separation: float = option(
-        "--separation", default=3.0, within=Range(-100, 100), metavar="D",
-        help="How far right comparisons are above wrong ones, in standard deviations of the noise.",
-    )  # fmt: skip
+        "--separation D",
+        "How far right comparisons are above wrong ones, in standard deviations of the noise.",
+        default=3.0,
+        within=Range(-100, 100),
+    )
 
 
 @click.command("matrix")
@@ -135,16 +136,14 @@ class NewInterfaceOptions(OptionSet):
     """Options of `hate new interface`."""
 
     kind: str = option(
-        "--kind", default="python", choices=("python", "command", "stream"), help="How the program is reached."
+        "--kind", "How the program is reached.", default="python", choices=("python", "command", "stream")
     )
 
 
 class NewScriptOptions(OptionSet):
     """Options of `hate new script`."""
 
-    task: str = option(
-        "--task", default="label", metavar="TASK", help=f"What is asked: {', '.join(TASKS)}, or a plug-in's."
-    )
+    task: str = option("--task TASK", f"What is asked: {', '.join(TASKS)}, or a plug-in's.", default="label")
 
 
 @new_command.command("interface")

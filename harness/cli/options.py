@@ -214,8 +214,11 @@ def _click_type(declared: DeclaredOption) -> "click.ParamType[Any]":
 
 def _number_type(kind: type, within: Range) -> "click.ParamType[Any]":
     bounds: dict[str, Any] = {
-        "min": within.low, "max": within.high, "min_open": within.low_open, "max_open": within.high_open,
-    }  # fmt: skip
+        "min": within.low,
+        "max": within.high,
+        "min_open": within.low_open,
+        "max_open": within.high_open,
+    }
     return click.IntRange(**bounds) if kind is int else Numbers(**bounds)
 
 
@@ -223,9 +226,11 @@ class FormatOptions(OptionSet):
     """How to print."""
 
     style: str | None = option(
-        "--format", default=None, choices=map(str, TABULAR),
-        help="How to print; by default a table on a terminal and plain columns elsewhere.",
-    )  # fmt: skip
+        "--format",
+        "How to print; by default a table on a terminal and plain columns elsewhere.",
+        default=None,
+        choices=map(str, TABULAR),
+    )
 
 
 test_argument = click.argument("test", shell_complete=complete_test)

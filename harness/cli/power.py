@@ -19,10 +19,13 @@ class PowerCommandOptions(PowerOptions, PlotOptions, FormatOptions):
 
     # --width is that of an interval here.
     picture_width: float | None = option(
-        "--picture-width", default=None, parse=inches, within=WIDTHS, metavar="INCHES|1column|2column",
-        help="How wide the picture is; by default a journal's column, 3.5 inches.",
-    )  # fmt: skip
-    pilot: bool = option("--from", default=False, help="The transcripts that follow are a pilot; it may be left out.")
+        "--picture-width INCHES|1column|2column",
+        "How wide the picture is; by default a journal's column, 3.5 inches.",
+        default=None,
+        parse=inches,
+        within=WIDTHS,
+    )
+    pilot: bool = option("--from", "The transcripts that follow are a pilot; it may be left out.", default=False)
 
 
 @click.command("power")

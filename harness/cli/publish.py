@@ -36,65 +36,71 @@ class PublishOptions(FormatOptions):
     """Options of `hate publish`."""
 
     site: str | None = option(
-        "--to", default=None, metavar="FOLDER|URL",
-        help="The folder of the site, created if there is none; transcripts can also be handed in at a URL.",
-    )  # fmt: skip
-    name: str = option(
-        "--name", default="", metavar="NAME",
-        help="Publish a transcript or an interface under this name instead of its file's.",
-    )  # fmt: skip
-    for_test: str = option(
-        "--for", default="", metavar="TEST", help="The test that an interface is for, if it is published already."
+        "--to FOLDER|URL",
+        "The folder of the site, created if there is none; transcripts can also be handed in at a URL.",
+        default=None,
     )
-    dry_run: bool = option("--dry-run", default=False, help="Check, and say what would be done; write nothing.")
-    key: Path | None = option("--key", default=None, metavar="FILE", help="Sign with this Ed25519 key.")
+    name: str = option(
+        "--name NAME", "Publish a transcript or an interface under this name instead of its file's.", default=""
+    )
+    for_test: str = option("--for TEST", "The test that an interface is for, if it is published already.", default="")
+    dry_run: bool = option("--dry-run", "Check, and say what would be done; write nothing.", default=False)
+    key: Path | None = option("--key FILE", "Sign with this Ed25519 key.", default=None)
     new_key: Path | None = option(
-        "--new-key", default=None, metavar="FILE", help="Create a key to sign with, and print its public part."
+        "--new-key FILE", "Create a key to sign with, and print its public part.", default=None
     )
     mirrors: tuple[str, ...] = option(
-        "--mirror", default=(), metavar="URL",
-        help="Where else the site's files are; may be repeated, and replaces all earlier mirrors.",
-    )  # fmt: skip
-    title: str | None = option("--title", default=None, metavar="TEXT", help="The title of the site.")
+        "--mirror URL",
+        "Where else the site's files are; may be repeated, and replaces all earlier mirrors.",
+        default=(),
+    )
+    title: str | None = option("--title TEXT", "The title of the site.", default=None)
     url: str | None = option(
-        "--url", default=None, parse=site_address, metavar="URL",
-        help="Where people find the site, for the commands that its pages show.",
-    )  # fmt: skip
+        "--url URL",
+        "Where people find the site, for the commands that its pages show.",
+        default=None,
+        parse=site_address,
+    )
     pages: bool = option(
-        "--pages", default=False,
-        help="Also write pages for people, so that any web server shows them; from then on with every change.",
-    )  # fmt: skip
-    tidy: bool = option("--tidy", default=False, help="Remove files that the site's index has not named for a day.")
+        "--pages",
+        "Also write pages for people, so that any web server shows them; from then on with every change.",
+        default=False,
+    )
+    tidy: bool = option("--tidy", "Remove files that the site's index has not named for a day.", default=False)
     root_key: Path | None = option(
-        "--root-key", default=None, metavar="FILE",
-        help="The key, kept offline, that says which keys may sign the site; with --allow, --revoke, --new-root.",
-    )  # fmt: skip
+        "--root-key FILE",
+        "The key, kept offline, that says which keys may sign the site; with --allow, --revoke, --new-root.",
+        default=None,
+    )
     allow: tuple[str, ...] = option(
-        "--allow", default=(), metavar="KEY", help="Let this key sign from now on; its public part, or its file."
+        "--allow KEY", "Let this key sign from now on; its public part, or its file.", default=()
     )
     revoke: tuple[str, ...] = option(
-        "--revoke", default=(), metavar="KEY", help="Never trust this key again; readers refuse what it signs."
+        "--revoke KEY", "Never trust this key again; readers refuse what it signs.", default=()
     )
-    new_root: str = option(
-        "--new-root", default="", metavar="KEY", help="Hand over to another root key; the old one signs this."
-    )
+    new_root: str = option("--new-root KEY", "Hand over to another root key; the old one signs this.", default="")
     lifetime: int | None = option(
-        "--expires", default=None, within=Range(0, 36_500), metavar="DAYS",
-        help="Readers refuse the site's index DAYS after its last change, 0 for never; also renews it.",
-    )  # fmt: skip
+        "--expires DAYS",
+        "Readers refuse the site's index DAYS after its last change, 0 for never; also renews it.",
+        default=None,
+        within=Range(0, 36_500),
+    )
     blind: bool = option(
-        "--blind", default=False,
-        help="Publish tests without expect, positive and truth, nor columns that tell them; `hate serve` judges what "
+        "--blind",
+        "Publish tests without expect, positive and truth, nor columns that tell them; `hate serve` judges what "
         "is handed in.",
-    )  # fmt: skip
+        default=False,
+    )
     reveal: bool = option(
-        "--reveal", default=False,
-        help="Publish a new version of a blind test with its truth; without this, or --blind, it is refused.",
-    )  # fmt: skip
+        "--reveal",
+        "Publish a new version of a blind test with its truth; without this, or --blind, it is refused.",
+        default=False,
+    )
     private: Path | None = option(
-        "--private", default=None, metavar="FOLDER",
-        help="Where the truth of blind tests is kept; by default beside the site's folder, with .private in its name.",
-    )  # fmt: skip
+        "--private FOLDER",
+        "Where the truth of blind tests is kept; by default beside the site's folder, with .private in its name.",
+        default=None,
+    )
 
     @property
     def changes_site(self) -> bool:

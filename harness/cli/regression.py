@@ -36,16 +36,14 @@ class RegressionOptions(InterfaceOptions, RuleOptions, PlanOptions, OverwriteOpt
     # A case is asked once.
     repeat: int = option(default=1)
     junit: Path | None = option(
-        "--junit", default=None, writes=Writes.FILE, metavar="FILE",
-        help="Write the results as JUnit XML, for a build server.",
-    )  # fmt: skip
+        "--junit FILE", "Write the results as JUnit XML, for a build server.", default=None, writes=Writes.FILE
+    )
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="Keep a transcript; by default there is none.",
-    )  # fmt: skip
-    quiet: bool = option("--quiet", default=False, help="Only the summary.")
-    silent: bool = option("--silent", default=False, help="Print nothing; the exit status tells.")
-    verbose: bool = option("--verbose", default=False, help="Every case, not only the first that failed.")
+        "-o, --output FILE", "Keep a transcript; by default there is none.", default=None, writes=Writes.TRANSCRIPT
+    )
+    quiet: bool = option("--quiet", "Only the summary.", default=False)
+    silent: bool = option("--silent", "Print nothing; the exit status tells.", default=False)
+    verbose: bool = option("--verbose", "Every case, not only the first that failed.", default=False)
 
 
 @click.command("test")

@@ -15,7 +15,7 @@ from harness.options import OverwriteOptions, Writes, option
 class ReportCommandOptions(ReportOptions, OverwriteOptions):
     """Options of `hate report`, and where the page goes."""
 
-    output: Path = option("-o", "--output", writes=Writes.FILE, metavar="FILE.html|md|pdf", help="Where the page goes.")
+    output: Path = option("-o, --output FILE.html|md|pdf", "Where the page goes.", writes=Writes.FILE)
 
 
 @click.command("report")

@@ -34,29 +34,30 @@ class TrainFoldsOptions(OptionSet):
     """Training several times, each time without another fold of the training part."""
 
     train_folds: int | None = option(
-        "--train-folds", default=None, within=Range(2, 1000), metavar="K",
-        help="Train and run K times, each time without another fold of the training part.",
-    )  # fmt: skip
+        "--train-folds K",
+        "Train and run K times, each time without another fold of the training part.",
+        default=None,
+        within=Range(2, 1000),
+    )
     train_seed: int = option(
-        "--train-seed", default=0, within=Range(0), needs=("train_folds",), metavar="N",
-        help="With --train-folds: seed of the folds.",
-    )  # fmt: skip
+        "--train-seed N", "With --train-folds: seed of the folds.", default=0, within=Range(0), needs=("train_folds",)
+    )
 
 
 class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, FormatOptions):
     """Options of `hate run`."""
 
     case: tuple[str, ...] = option(
-        "--case", default=(), metavar="ID", help="Run only this case, without a transcript; may be repeated."
+        "--case ID", "Run only this case, without a transcript; may be repeated.", default=()
     )
-    verbose: bool = option("--verbose", default=False, help="With --case: show everything about it.")
-    strict: bool = option(
-        "--strict", default=False, help="Exit status 1 when a case was in error, not only when all were."
-    )
+    verbose: bool = option("--verbose", "With --case: show everything about it.", default=False)
+    strict: bool = option("--strict", "Exit status 1 when a case was in error, not only when all were.", default=False)
     style: str | None = option(
-        "--format", default=None, choices=map(str, (*TABULAR, Format.TRANSCRIPT)),
-        help="How to print; by default a table on a terminal and plain columns elsewhere.",
-    )  # fmt: skip
+        "--format",
+        "How to print; by default a table on a terminal and plain columns elsewhere.",
+        default=None,
+        choices=map(str, (*TABULAR, Format.TRANSCRIPT)),
+    )
 
 
 @click.command("run")

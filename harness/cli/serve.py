@@ -14,48 +14,50 @@ class ServeCommandOptions(OptionSet):
     """Options of `hate serve`."""
 
     host: str = option(
-        "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="The address to listen on; 0.0.0.0 for the whole network.",
-    )  # fmt: skip
-    port: int = option(
-        "--port", default=8000, within=Range(0, 65535), metavar="N", help="The port; 0 takes a free one."
+        "--host ADDRESS", "The address to listen on; 0.0.0.0 for the whole network.", default="127.0.0.1"
     )
+    port: int = option("--port N", "The port; 0 takes a free one.", default=8000, within=Range(0, 65535))
     tokens: Path | None = option(
-        "--tokens", default=None, metavar="FILE", help="Accept transcripts from those whose tokens are in FILE."
+        "--tokens FILE", "Accept transcripts from those whose tokens are in FILE.", default=None
     )
-    key: Path | None = option(
-        "--key", default=None, metavar="FILE", help="Sign what is submitted; needed where the site is signed."
-    )
+    key: Path | None = option("--key FILE", "Sign what is submitted; needed where the site is signed.", default=None)
     largest: int = option(
-        "--largest", default=100 << 20, parse=byte_count, metavar="SIZE", shown="100M",
-        help="Refuse a submission that is larger, or unpacks to more.",
-    )  # fmt: skip
+        "--largest SIZE",
+        "Refuse a submission that is larger, or unpacks to more.",
+        default=100 << 20,
+        parse=byte_count,
+        shown="100M",
+    )
     rate_limit: int = option(
-        "--rate-limit", default=60, within=Range(1, 100_000), metavar="N",
-        help="How many submissions a token may make in an hour.",
-    )  # fmt: skip
+        "--rate-limit N", "How many submissions a token may make in an hour.", default=60, within=Range(1, 100_000)
+    )
     an_hour: int | None = option(
-        "--an-hour", default=None, within=Range(1, 100_000), hidden=True, help="The old name of --rate-limit."
+        "--an-hour", "The old name of --rate-limit.", default=None, within=Range(1, 100_000), hidden=True
     )
     per_day: int = option(
-        "--per-day", default=1000, within=Range(1, 1_000_000), metavar="N",
-        help="How many submissions each name may make on a day; `hate token quota` sets it for one.",
-    )  # fmt: skip
+        "--per-day N",
+        "How many submissions each name may make on a day; `hate token quota` sets it for one.",
+        default=1000,
+        within=Range(1, 1_000_000),
+    )
     blind_per_day: int = option(
-        "--blind-per-day", default=5, within=Range(1, 1_000_000), metavar="N",
-        help="How many submissions each name may make on a day for one blind test.",
-    )  # fmt: skip
+        "--blind-per-day N",
+        "How many submissions each name may make on a day for one blind test.",
+        default=5,
+        within=Range(1, 1_000_000),
+    )
     private: Path | None = option(
-        "--private", default=None, metavar="FOLDER", help="Where `hate publish --blind` put the truth, if told where."
+        "--private FOLDER", "Where `hate publish --blind` put the truth, if told where.", default=None
     )
     isolated: bool = option(
-        "--isolated", default=False, help="Accept only runs whose code was kept apart from the judge (--isolate)."
+        "--isolated", "Accept only runs whose code was kept apart from the judge (--isolate).", default=False
     )
     proxies: tuple[str, ...] = option(
-        "--proxy", default=(), metavar="ADDRESS",
-        help="Believe what this proxy says about its clients (X-Forwarded-For); may be repeated, or be a network.",
-    )  # fmt: skip
-    access_log: bool = option("--access-log", default=False, help="Write a line on stderr for every request.")
+        "--proxy ADDRESS",
+        "Believe what this proxy says about its clients (X-Forwarded-For); may be repeated, or be a network.",
+        default=(),
+    )
+    access_log: bool = option("--access-log", "Write a line on stderr for every request.", default=False)
 
 
 @click.command("serve")
@@ -81,11 +83,18 @@ def serve_command(site: Path, options: ServeCommandOptions) -> None:
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"http://{host}:{listening.getsockname()[1]}"
         serving = ServeOptions(
-            site, host=options.host, port=options.port, tokens=options.tokens, key=options.key,
-            access_log=options.access_log, limits=limits, proxies=options.proxies, private=options.private,
+            site,
+            host=options.host,
+            port=options.port,
+            tokens=options.tokens,
+            key=options.key,
+            access_log=options.access_log,
+            limits=limits,
+            proxies=options.proxies,
+            private=options.private,
             # One that stands for all addresses of this machine is none to type.
             address=UNKNOWN_ADDRESS if options.host in ("", "0.0.0.0", "::") else address,  # noqa: S104
-        )  # fmt: skip
+        )
         server = make_server(serving)
         remark(f"hate: serving {site} at {address}/ until Ctrl-C")
         serve(server, listening)

@@ -16,7 +16,7 @@ from harness.transcript.status import RunState
 class StatusCommandOptions(StatusOptions, FormatOptions):
     """Options of `hate status`, and how to print."""
 
-    watch: bool = option("--watch", default=False, help="Print it again and again, until the run ends.")
+    watch: bool = option("--watch", "Print it again and again, until the run ends.", default=False)
 
 
 @click.command("status")

@@ -21,12 +21,10 @@ TOKEN = "HATE_TOKEN"  # noqa: S105 (the name of a variable)
 class SubmitOptions(DownloadOptions, FormatOptions):
     """Options of `hate submit`."""
 
-    site: str = option("--to", metavar="URL", help="The site, as `hate serve` prints its address.")
-    name: str = option("--name", default="", metavar="NAME", help="Submit under this name instead of the file's.")
-    token_file: Path | None = option(
-        "--token-file", default=None, metavar="FILE", help=f"Your token is in FILE; otherwise in {TOKEN}."
-    )
-    dry_run: bool = option("--dry-run", default=False, help="Check what the server will check; send nothing.")
+    site: str = option("--to URL", "The site, as `hate serve` prints its address.")
+    name: str = option("--name NAME", "Submit under this name instead of the file's.", default="")
+    token_file: Path | None = option("--token-file FILE", f"Your token is in FILE; otherwise in {TOKEN}.", default=None)
+    dry_run: bool = option("--dry-run", "Check what the server will check; send nothing.", default=False)
 
 
 @click.command("submit")
@@ -118,7 +116,7 @@ def read_token(path: Path | None) -> str:
 class TokenOptions(OptionSet):
     """The file of tokens."""
 
-    tokens: Path = option("--tokens", metavar="FILE", help="The file of tokens that `hate serve` reads.")
+    tokens: Path = option("--tokens FILE", "The file of tokens that `hate serve` reads.")
 
 
 PER_DAY = Range(1, 1_000_000)
@@ -128,9 +126,11 @@ class TokenAddOptions(TokenOptions):
     """Options of `hate token add`."""
 
     per_day: int | None = option(
-        "--per-day", default=None, within=PER_DAY, metavar="N",
-        help="How many submissions NAME may make on a day, instead of what the server allows everyone.",
-    )  # fmt: skip
+        "--per-day N",
+        "How many submissions NAME may make on a day, instead of what the server allows everyone.",
+        default=None,
+        within=PER_DAY,
+    )
 
 
 class TokenListOptions(TokenOptions, FormatOptions):

@@ -28,11 +28,10 @@ class ClusterOptions(OptionSet):
     """Where cases are run."""
 
     cluster: str | None = option(
-        "--cluster",
+        "--cluster ADDRESS|local:N",
+        "Run on the workers of a Dask scheduler, tcp://host:8786, or on N workers that are started here.",
         default=None,
         parse=cluster_address,
-        metavar="ADDRESS|local:N",
-        help="Run on the workers of a Dask scheduler, tcp://host:8786, or on N workers that are started here.",
     )
 
 

@@ -29,9 +29,14 @@ GIT_SECONDS = 2.0
 MAX_CPU_LENGTH = 200
 # Libraries whose packages are called otherwise.
 PACKAGES = {
-    "PIL": "Pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
-    "skimage": "scikit-image", "sklearn": "scikit-learn", "yaml": "PyYAML",
-}  # fmt: skip
+    "PIL": "Pillow",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
 
 
 def run_header(plan: Plan) -> Header:

@@ -40,9 +40,8 @@ class RunOptions(ExecutionOptions, DirectionOptions):
     """How to run the cases of a test."""
 
     repeat: int = option(
-        "--repeat", default=1, within=Range(1, 10_000), metavar="K",
-        help="Ask each case K times, for randomised algorithms.",
-    )  # fmt: skip
+        "--repeat K", "Ask each case K times, for randomised algorithms.", default=1, within=Range(1, 10_000)
+    )
 
     @property
     def directions(self) -> dict[str, bool]:
@@ -59,11 +58,12 @@ class StopOptions(OptionSet):
     """When a run may stop before its end."""
 
     stop_when: str | None = option(
-        "--stop-when", default=None, metavar="width<0.02",
-        help="Ask units in random order, and stop when the rate of the whole test is known that well.",
-    )  # fmt: skip
+        "--stop-when width<0.02",
+        "Ask units in random order, and stop when the rate of the whole test is known that well.",
+        default=None,
+    )
     order_seed: int = option(
-        "--order-seed", default=0, within=Range(0), needs=("stop_when",), metavar="N", help="Seed of that random order."
+        "--order-seed N", "Seed of that random order.", default=0, within=Range(0), needs=("stop_when",)
     )
 
 

@@ -96,9 +96,14 @@ class Matcher:
     def _started(self) -> subprocess.Popen[str]:
         if self._child is None:
             self._child = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _MATCHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, encoding="ascii", start_new_session=True,
-            )  # fmt: skip
+                [sys.executable, "-I", "-S", "-c", _MATCHER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="ascii",
+                start_new_session=True,
+            )
             with contextlib.suppress(OSError):
                 _pipe(self._child.stdin).write(_line([self._pattern.pattern, self._pattern.flags & ~re.UNICODE]))
         return self._child

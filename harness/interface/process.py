@@ -175,9 +175,16 @@ def start(argv: Sequence[str], folder: Path, stdin: int, setup: Setup | None = N
     inherited = () if supervision is None else supervision.inherited
     try:
         process = subprocess.Popen(
-            limits.command(argv) if limits else argv, cwd=folder, env=environment, stdin=stdin,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True, pass_fds=inherited,
-        )  # fmt: skip
+            limits.command(argv) if limits else argv,
+            cwd=folder,
+            env=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            pass_fds=inherited,
+        )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InterfaceError(f"{argv[0]}: cannot be started: {reason}") from None

@@ -184,9 +184,14 @@ def _start_guardian(mark: str, notes: int) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(
             ["/bin/sh", "-c", _GUARDIAN, "hate-guardian", mark],
-            stdin=subprocess.PIPE, stdout=notes, stderr=subprocess.DEVNULL, bufsize=0,
-            start_new_session=True, cwd="/", env={"PATH": os.environ.get("PATH", os.defpath)},
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=notes,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+            cwd="/",
+            env={"PATH": os.environ.get("PATH", os.defpath)},
+        )
     except OSError:  # no shell: the ends that we see are still cleaned up after
         return None
 

@@ -7,9 +7,5 @@ class PermutationTestOptions(OptionSet):
     """A test by permutations."""
 
     permutations: int = option(
-        "--permutations",
-        default=999,
-        within=Range(19, 1_000_000),
-        metavar="N",
-        help="How many permutations the test draws.",
+        "--permutations N", "How many permutations the test draws.", default=999, within=Range(19, 1_000_000)
     )

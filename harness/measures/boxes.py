@@ -143,15 +143,25 @@ MEASURES = (
     _declare("ap_medium", "average precision of medium-sized objects", _average_precision, size="medium"),
     _declare("ap_large", "average precision of large objects", _average_precision, size="large"),
     _declare("object_recall", "share of objects found", _of_counts, lambda c: (c.hits, c.hits + c.missed), **_OBJECTS),
-    _declare("object_precision", "share of detections that are objects", _of_counts,
-             lambda c: (c.hits, c.hits + c.false), **_FOUND),
-    _declare("object_f1", "F1 over objects", _of_counts,
-             lambda c: (2 * c.hits, 2 * c.hits + c.missed + c.false), needs="objects or detections"),
+    _declare(
+        "object_precision",
+        "share of detections that are objects",
+        _of_counts,
+        lambda c: (c.hits, c.hits + c.false),
+        **_FOUND,
+    ),
+    _declare(
+        "object_f1",
+        "F1 over objects",
+        _of_counts,
+        lambda c: (2 * c.hits, 2 * c.hits + c.missed + c.false),
+        needs="objects or detections",
+    ),
     _declare("froc", "mean recall at 1/8 to 8 false positives per image", _free_response),
     _declare("fppi", "false positives per image", _of_counts, lambda c: (c.false, _images(c)), **_IMAGE),
     _declare("missed", "missed objects per image", _of_counts, lambda c: (c.missed, _images(c)), **_IMAGE),
     _declare("spurious", "spurious objects per image", _of_counts, lambda c: (c.false, _images(c)), **_IMAGE),
-)  # fmt: skip
+)
 
 
 def box_measure(name: str) -> Measure | None:

@@ -145,9 +145,15 @@ MEASURES = (
     _measure("iou", "mean IoU of images", _tp, _either, means=True),
     _measure("dice", "mean Dice coefficient of images", _twice, _both_sizes, means=True),
     _measure("pixel_tpr", "true positive rate of pixels", _tp, _object, needs="object pixels"),
-    _measure("pixel_fpr", "false positive rate of pixels", lambda t: t[..., 2], lambda t: t[..., 2] + t[..., 3],
-             larger=False, needs="background pixels"),
+    _measure(
+        "pixel_fpr",
+        "false positive rate of pixels",
+        lambda t: t[..., 2],
+        lambda t: t[..., 2] + t[..., 3],
+        larger=False,
+        needs="background pixels",
+    ),
     _measure("pixel_precision", "precision of pixels", _tp, _marked, needs="marked pixels"),
     _measure("pixel_f1", "F1 of pixels", _twice, _both_sizes, needs="object or marked pixels"),
     Measure("miou", "mean IoU of classes", _mean_of_classes, True, _UNIT, Reads.PIXELS, needs="labels in [mask]"),
-)  # fmt: skip
+)

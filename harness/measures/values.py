@@ -67,9 +67,14 @@ def _root_mean_square(numbers: Numbers) -> Callable[[Runs, Sequence[Cell]], Stat
             for part in (np.square(np.where(of, values[run], 0.0) / scale), of.astype(np.float64))
         ]
         return SmoothFormula(
-            np.stack(columns, axis=1), _ANY, fragile=True, counted=np.stack(known, axis=1).astype(np.float64),
-            formula=lambda totals: scale * (totals[..., 0] / totals[..., 1]) ** 0.5, parts=2, root=True,
-        )  # fmt: skip
+            np.stack(columns, axis=1),
+            _ANY,
+            fragile=True,
+            counted=np.stack(known, axis=1).astype(np.float64),
+            formula=lambda totals: scale * (totals[..., 0] / totals[..., 1]) ** 0.5,
+            parts=2,
+            root=True,
+        )
 
     return statistic
 
@@ -78,14 +83,30 @@ _ANY = (0.0, math.inf)
 _ALL = (-math.inf, math.inf)
 _NUMBERS: dict[str, Any] = {"reads": Reads.NUMBERS, "needs": "answers that are numbers"}
 MEASURES = (
-    Measure("seconds", "seconds per case", _ratio(lambda runs: runs.seconds, None, _ANY), False, _ANY, Reads.RESOURCES,
-            needs="recorded times", unit="s"),
-    Measure("memory", "memory per case", _ratio(lambda runs: runs.memory, None, _ANY), False, _ANY, Reads.RESOURCES,
-            needs="programs in processes of their own", unit="B"),
+    Measure(
+        "seconds",
+        "seconds per case",
+        _ratio(lambda runs: runs.seconds, None, _ANY),
+        False,
+        _ANY,
+        Reads.RESOURCES,
+        needs="recorded times",
+        unit="s",
+    ),
+    Measure(
+        "memory",
+        "memory per case",
+        _ratio(lambda runs: runs.memory, None, _ANY),
+        False,
+        _ANY,
+        Reads.RESOURCES,
+        needs="programs in processes of their own",
+        unit="B",
+    ),
     Measure("mae", "mean absolute error", _ratio(lambda runs: abs(runs.errors()), None, _ANY), False, _ANY, **_NUMBERS),
     Measure("rmse", "root mean square error", _root_mean_square(lambda runs: runs.errors()), False, _ANY, **_NUMBERS),
     Measure("bias", "mean error", _ratio(lambda runs: runs.errors(), None, _ALL), False, _ALL, ideal=0.0, **_NUMBERS),
-)  # fmt: skip
+)
 
 
 def mean_of_value(

@@ -11,18 +11,22 @@ class CaseOptions(OptionSet):
     """Which cases of a transcript are shown."""
 
     outcome: tuple[str, ...] = option(
-        "--outcome", default=(), choices=(*map(str, Outcome), ERROR),
-        help="Only cases with this outcome, ER for errors; may be repeated.",
-    )  # fmt: skip
+        "--outcome",
+        "Only cases with this outcome, ER for errors; may be repeated.",
+        default=(),
+        choices=(*map(str, Outcome), ERROR),
+    )
     where: tuple[str, ...] = option(
-        "--where", default=(), metavar="COLUMN=VALUE",
-        help="Only cases for which this holds (also !=, <, <=, >, >=); if repeated, all must hold.",
-    )  # fmt: skip
+        "--where COLUMN=VALUE",
+        "Only cases for which this holds (also !=, <, <=, >, >=); if repeated, all must hold.",
+        default=(),
+    )
     sort: tuple[str, ...] = option(
-        "--sort", default=(), metavar="COLUMN",
-        help="Sort by a column, numbers as numbers, -COLUMN in descending order; may be repeated.",
-    )  # fmt: skip
-    limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N of them.")
+        "--sort COLUMN",
+        "Sort by a column, numbers as numbers, -COLUMN in descending order; may be repeated.",
+        default=(),
+    )
+    limit: int | None = option("--limit N", "Only the first N of them.", default=None, within=Range(1))
 
 
 class ShowOptions(CaseOptions, DownloadOptions):
@@ -33,5 +37,5 @@ class DiffOptions(CaseOptions, DownloadOptions):
     """Options of `hate diff`."""
 
     answers: bool = option(
-        "--answers", default=False, help="Also show cases of the same outcome where only the answers differ."
+        "--answers", "Also show cases of the same outcome where only the answers differ.", default=False
     )

@@ -91,9 +91,10 @@ class BandOptions(ConfidenceOptions, SeedOptions):
     """Bands around a curve."""
 
     bands: BandMethod = option(
-        "--bands", default=BandMethod.AUTO,
-        help="How bands are found; auto takes pointwise ones that fit the sampling design.",
-    )  # fmt: skip
+        "--bands",
+        "How bands are found; auto takes pointwise ones that fit the sampling design.",
+        default=BandMethod.AUTO,
+    )
 
 
 class PointsOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions):
@@ -102,18 +103,22 @@ class PointsOptions(BandOptions, DesignOptions, PartialOptions, DownloadOptions)
     extendable = True
 
     points: int | None = option(
-        "--points", default=None, within=Range(0), metavar="N",
-        help="At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.",
-    )  # fmt: skip
+        "--points N",
+        "At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.",
+        default=None,
+        within=Range(0),
+    )
 
 
 class ObjectOptions(OptionSet):
     """How objects are matched."""
 
     iou: float | None = option(
-        "--iou", default=None, within=Range(0, 1, low_open=True), metavar="X",
-        help="Objects: the overlap from which a box matches one; by default the run's own.",
-    )  # fmt: skip
+        "--iou X",
+        "Objects: the overlap from which a box matches one; by default the run's own.",
+        default=None,
+        within=Range(0, 1, low_open=True),
+    )
 
 
 class FrocOptions(ObjectOptions, PointsOptions):
@@ -124,31 +129,33 @@ class CurveOptions(PointsOptions):
     """Options of `roc` and `det`."""
 
     at: tuple[PointLimit, ...] = option(
-        "--at",
+        "--at fpr=0.01",
+        "An operating point: fpr=, fnr= or threshold=; may be repeated.",
         default=(),
         parse=PointLimit.parse,
-        metavar="fpr=0.01",
-        help="An operating point: fpr=, fnr= or threshold=; may be repeated.",
     )
     cost: ErrorCosts | None = option(
-        "--cost",
+        "--cost fp=10,fn=1,prior=0.01",
+        "Find the threshold of least expected cost.",
         default=None,
         parse=ErrorCosts.parse,
-        metavar="fp=10,fn=1,prior=0.01",
-        help="Find the threshold of least expected cost.",
     )
     swept: str | None = option(
-        "--swept", default=None, metavar="PARAM",
-        help="The transcripts are of one algorithm with several values of this parameter: a point for each.",
-    )  # fmt: skip
+        "--swept PARAM",
+        "The transcripts are of one algorithm with several values of this parameter: a point for each.",
+        default=None,
+    )
     repeated: bool = option(
-        "--repeated", default=False,
-        help="The transcripts are of one algorithm on several sets of data: mean points with error ellipses.",
-    )  # fmt: skip
+        "--repeated",
+        "The transcripts are of one algorithm on several sets of data: mean points with error ellipses.",
+        default=False,
+    )
     subjects: tuple[str, ...] | None = option(
-        "--subjects", default=None, separator=",", metavar="ROW,COLUMN",
-        help="Columns with the two subjects of a comparison, for two-way intervals.",
-    )  # fmt: skip
+        "--subjects ROW,COLUMN",
+        "Columns with the two subjects of a comparison, for two-way intervals.",
+        default=None,
+        separator=",",
+    )
 
 
 class PrOptions(ObjectOptions, CurveOptions):
@@ -159,22 +166,22 @@ class MatrixOptions(OptionSet):
     """How a similarity matrix is read."""
 
     labels: tuple[Path, ...] = option(
-        "--labels", default=(), metavar="TABLE",
-        help="Labels of rows and columns (twice: of rows, of columns); by default the table beside the matrix.",
-    )  # fmt: skip
+        "--labels TABLE",
+        "Labels of rows and columns (twice: of rows, of columns); by default the table beside the matrix.",
+        default=(),
+    )
     distance: bool = option(
-        "--distance", default=False, help="Smaller is better: the matrix has distances, not similarities."
+        "--distance", "Smaller is better: the matrix has distances, not similarities.", default=False
     )
     identity: str | None = option(
-        "--identity", default=None, metavar="REGEX",
-        help="Whose image a label is: the first group of the pattern, or all that it matches.",
-    )  # fmt: skip
+        "--identity REGEX",
+        "Whose image a label is: the first group of the pattern, or all that it matches.",
+        default=None,
+    )
     gallery: tuple[str, ...] = option(
-        "--gallery", default=(), metavar="COLUMN=VALUE", help="Only such images in the gallery; may be repeated."
+        "--gallery COLUMN=VALUE", "Only such images in the gallery; may be repeated.", default=()
     )
-    probe: tuple[str, ...] = option(
-        "--probe", default=(), metavar="COLUMN=VALUE", help="Only such images as probes; may be repeated."
-    )
+    probe: tuple[str, ...] = option("--probe COLUMN=VALUE", "Only such images as probes; may be repeated.", default=())
 
 
 class RankOptions(MatrixOptions, DesignOptions, PartialOptions, DownloadOptions):
@@ -182,27 +189,25 @@ class RankOptions(MatrixOptions, DesignOptions, PartialOptions, DownloadOptions)
 
     exclude_diagonal: bool = option(
         "--exclude-diagonal",
+        "Matrices: probe i and gallery image i are the same image, so leave that comparison out.",
         default=False,
-        help="Matrices: probe i and gallery image i are the same image, so leave that comparison out.",
     )
 
 
 class LastRankOptions(OptionSet):
     """How far down the list to look."""
 
-    ranks: int | None = option(
-        "--ranks", default=None, within=Range(1, 1_000_000), metavar="N", help="Up to this rank."
-    )
+    ranks: int | None = option("--ranks N", "Up to this rank.", default=None, within=Range(1, 1_000_000))
 
 
 class RankCurveOptions(LastRankOptions, BandOptions):
     """Curves over the rank."""
 
     censor: int | None = option(
-        "--censor", default=None, within=Range(1), metavar="N", help="For the median: ranks beyond N count as N."
+        "--censor N", "For the median: ranks beyond N count as N.", default=None, within=Range(1)
     )
     bands: BandMethod = option(
-        "--bands", default=BandMethod.AUTO, choices=CMC_BANDS, help="How bands are found; auto fits the design."
+        "--bands", "How bands are found; auto fits the design.", default=BandMethod.AUTO, choices=CMC_BANDS
     )
 
 

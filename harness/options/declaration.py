@@ -1,7 +1,7 @@
 """Options: declared once as fields of a class, for the command line and for calls from Python.
 
     class SeedOptions(OptionSet):
-        seed: int = option("--seed", default=0, within=Range(0), help="Seed of the random numbers.")
+        seed: int = option("--seed N", "Seed of the random numbers.", default=0, within=Range(0))
 
 A set is a frozen dataclass whose fields are given by keyword. Sets are mixed by inheritance, and a field declared
 again replaces the inherited one. `harness.cli.options.command_options` makes a command's options out of a set.
@@ -89,10 +89,10 @@ class OptionSpec:
 
 
 def option(
-    *flags: str,
-    default: Any = MISSING,
+    usage: str = "",
     help: str | Callable[[], str] = "",  # noqa: A002 (its name everywhere)
-    metavar: str | None = None,
+    *,
+    default: Any = MISSING,
     choices: Iterable[str] = (),
     within: Range | None = None,
     parse: Callable[[str], Any] | None = None,
@@ -103,12 +103,26 @@ def option(
     writes: Writes | None = None,
     needs: Iterable[str] = (),
 ) -> Any:
-    """A field of an OptionSet, as `OptionSpec` describes it; without a default the option is required."""
+    """A field of an OptionSet, as `OptionSpec` describes it; without a default the option is required.
+
+    The usage is how `--help` shows it: its flags, then what stands for the value, as in "-o, --output FILE".
+    """
+    *flags, last = usage.split(", ")
+    flag, _, metavar = last.partition(" ")
     spec = OptionSpec(
-        flags=flags, help=help, metavar=metavar, choices=tuple(choices), within=within, parse=parse,
-        separator=separator, completion=completion, hidden=hidden, shown=shown, writes=writes,
+        flags=tuple(filter(None, [*flags, flag])),
+        help=help,
+        metavar=metavar or None,
+        choices=tuple(choices),
+        within=within,
+        parse=parse,
+        separator=separator,
+        completion=completion,
+        hidden=hidden,
+        shown=shown,
+        writes=writes,
         needs=tuple(needs),
-    )  # fmt: skip
+    )
     return dataclasses.field(default=default, metadata={_KEY: spec})
 
 

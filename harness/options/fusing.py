@@ -23,32 +23,37 @@ class FuseOptions(SeedOptions, DownloadOptions):
     """Options of `fuse`."""
 
     rule: str = option(
-        "--rule", default=FusionRule.MAJORITY, choices=tuple(FusionRule),
-        help="Votes; the mean of scores, by median and spread or by ranks; or weights by logistic regression.",
-    )  # fmt: skip
+        "--rule",
+        "Votes; the mean of scores, by median and spread or by ranks; or weights by logistic regression.",
+        default=FusionRule.MAJORITY,
+        choices=tuple(FusionRule),
+    )
     ties: str = option(
-        "--ties", default="refuse", choices=TIES, help="What a tie gives: a refusal, or the first run's answer."
+        "--ties", "What a tie gives: a refusal, or the first run's answer.", default="refuse", choices=TIES
     )
     learn: tuple[str, ...] = option(
-        "--learn", default=(), metavar="T", completion="transcript",
-        help="Logistic: a transcript of the same algorithm on other cases; one for each, in the same order.",
-    )  # fmt: skip
+        "--learn T",
+        "Logistic: a transcript of the same algorithm on other cases; one for each, in the same order.",
+        default=(),
+        completion="transcript",
+    )
     folds: int | None = option(
-        "--folds", default=None, within=Range(2), metavar="K",
-        help="Logistic: learn on K - 1 of K parts of the sampling units, and fuse the other part.",
-    )  # fmt: skip
+        "--folds K",
+        "Logistic: learn on K - 1 of K parts of the sampling units, and fuse the other part.",
+        default=None,
+        within=Range(2),
+    )
     psu: tuple[str, ...] | None = option(
-        "--psu", default=None, separator=",", metavar="COLUMN,...",
-        help="Columns that make the sampling units, for --folds; by default those of the test.",
-    )  # fmt: skip
+        "--psu COLUMN,...",
+        "Columns that make the sampling units, for --folds; by default those of the test.",
+        default=None,
+        separator=",",
+    )
     threshold: float | None = option(
-        "--threshold", default=None, metavar="X", help="Threshold of the fused score; by default it follows the rule."
+        "--threshold X", "Threshold of the fused score; by default it follows the rule.", default=None
     )
-    algorithm: str | None = option(
-        "--algorithm", default=None, metavar="NAME", help="Name of the result; by default A+B."
-    )
+    algorithm: str | None = option("--algorithm NAME", "Name of the result; by default A+B.", default=None)
     output: Path | None = option(
-        "-o", "--output", default=None, writes=Writes.TRANSCRIPT, metavar="FILE",
-        help="The transcript; with .gz it is compressed.",
-    )  # fmt: skip
-    force: bool = option("--force", default=False, help="Overwrite an existing transcript.")
+        "-o, --output FILE", "The transcript; with .gz it is compressed.", default=None, writes=Writes.TRANSCRIPT
+    )
+    force: bool = option("--force", "Overwrite an existing transcript.", default=False)

@@ -48,25 +48,28 @@ class AxisLimits:
 class PictureOptions(OptionSet):
     """How a picture looks."""
 
-    title: str | None = option(
-        "--title", default=None, metavar="TEXT", needs=PICTURES, help="A line above the picture."
-    )
+    title: str | None = option("--title TEXT", "A line above the picture.", default=None, needs=PICTURES)
     label: tuple[str, ...] = option(
-        "--label", default=(), metavar="NAME=TEXT", needs=PICTURES,
-        help="Write TEXT for a name in the picture; may be repeated.",
-    )  # fmt: skip
+        "--label NAME=TEXT", "Write TEXT for a name in the picture; may be repeated.", default=(), needs=PICTURES
+    )
     width: float | None = option(
-        "--width", default=None, parse=inches, within=WIDTHS, needs=PICTURES, metavar="INCHES|1column|2column",
-        help="How wide the picture is; by default a journal's column, 3.5 inches.",
-    )  # fmt: skip
+        "--width INCHES|1column|2column",
+        "How wide the picture is; by default a journal's column, 3.5 inches.",
+        default=None,
+        parse=inches,
+        within=WIDTHS,
+        needs=PICTURES,
+    )
     xlim: AxisLimits | None = option(
-        "--xlim", default=None, parse=AxisLimits.parse, needs=PICTURES, metavar="LOW,HIGH",
-        help="Show this part of the x axis; one end may be left out.",
-    )  # fmt: skip
+        "--xlim LOW,HIGH",
+        "Show this part of the x axis; one end may be left out.",
+        default=None,
+        parse=AxisLimits.parse,
+        needs=PICTURES,
+    )
     ylim: AxisLimits | None = option(
-        "--ylim", default=None, parse=AxisLimits.parse, needs=PICTURES, metavar="LOW,HIGH",
-        help="Show this part of the y axis.",
-    )  # fmt: skip
+        "--ylim LOW,HIGH", "Show this part of the y axis.", default=None, parse=AxisLimits.parse, needs=PICTURES
+    )
 
 
 class CurvePictureOptions(PictureOptions):
@@ -80,4 +83,4 @@ class CurvePictureOptions(PictureOptions):
 class PlotOptions(PictureOptions, OverwriteOptions):
     """A picture: where it goes, and how it looks."""
 
-    plot: Path | None = option("--plot", default=None, metavar="FILE.svg|png|pdf", help="Draw it.", writes=Writes.FILE)
+    plot: Path | None = option("--plot FILE.svg|png|pdf", "Draw it.", default=None, writes=Writes.FILE)

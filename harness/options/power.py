@@ -19,44 +19,51 @@ class PowerOptions(DesignOptions, ConfidenceOptions, PartialOptions, DownloadOpt
     """Options of `power`."""
 
     difference: float | None = option(
-        "--difference", default=None, within=Range(-1, 1), metavar="D", help="The difference of rates to show."
+        "--difference D", "The difference of rates to show.", default=None, within=Range(-1, 1)
     )
     margin: float | None = option(
-        "--margin", default=None, within=Range(0, 1, low_open=True, high_open=True), metavar="M",
-        help="Show that two algorithms differ by less than this.",
-    )  # fmt: skip
+        "--margin M",
+        "Show that two algorithms differ by less than this.",
+        default=None,
+        within=Range(0, 1, low_open=True, high_open=True),
+    )
     width: float | None = option(
-        "--width", default=None, within=Range(0, 1, low_open=True, high_open=True), metavar="W",
-        help="The width that the interval of a rate may have.",
-    )  # fmt: skip
+        "--width W",
+        "The width that the interval of a rate may have.",
+        default=None,
+        within=Range(0, 1, low_open=True, high_open=True),
+    )
     rule_of_30: float | None = option(
-        "--rule-of-30", "--rule-of-3", default=None, within=Range(0, 1, low_open=True, high_open=True),
-        metavar="RATE", help="Trials that an error rate takes, by the rules of 3 and of 30 (ISO/IEC 19795-1).",
-    )  # fmt: skip
+        "--rule-of-30, --rule-of-3 RATE",
+        "Trials that an error rate takes, by the rules of 3 and of 30 (ISO/IEC 19795-1).",
+        default=None,
+        within=Range(0, 1, low_open=True, high_open=True),
+    )
     rates: tuple[float, ...] | None = option(
-        "--rates", default=None, separator=",", within=Range(0, 1), metavar="A[,B]",
-        help="The rates that are expected.",
-    )  # fmt: skip
+        "--rates A[,B]", "The rates that are expected.", default=None, separator=",", within=Range(0, 1)
+    )
     discordance: float | None = option(
-        "--discordance", default=None, within=Range(0, 1, low_open=True), metavar="PSI",
-        help="The share of cases on which exactly one of the two is right.",
-    )  # fmt: skip
-    per_unit: float = option("--per-unit", default=1.0, within=Range(1), metavar="M", help="Cases in a unit.")
-    icc: float = option(
-        "--icc", default=0.0, within=Range(-1, 1), metavar="R", help="Intraclass correlation within units."
+        "--discordance PSI",
+        "The share of cases on which exactly one of the two is right.",
+        default=None,
+        within=Range(0, 1, low_open=True),
     )
-    strata: int = option("--strata", default=1, within=Range(1), metavar="L", help="Number of strata.")
+    per_unit: float = option("--per-unit M", "Cases in a unit.", default=1.0, within=Range(1))
+    icc: float = option("--icc R", "Intraclass correlation within units.", default=0.0, within=Range(-1, 1))
+    strata: int = option("--strata L", "Number of strata.", default=1, within=Range(1))
     algorithms: int = option(
-        "--algorithms", default=2, within=Range(2, 1000), metavar="K",
-        help="How many will be compared; the level of each pair is Holm's.",
-    )  # fmt: skip
-    power: float = option(
-        "--power", default=0.8, within=Range(0.05, 1, low_open=True, high_open=True), metavar="P",
-        help="How likely the test should succeed.",
-    )  # fmt: skip
-    units: int | None = option(
-        "--units", default=None, within=Range(2, 1_000_000_000), metavar="N", help="What N units show, instead."
+        "--algorithms K",
+        "How many will be compared; the level of each pair is Holm's.",
+        default=2,
+        within=Range(2, 1000),
     )
+    power: float = option(
+        "--power P",
+        "How likely the test should succeed.",
+        default=0.8,
+        within=Range(0.05, 1, low_open=True, high_open=True),
+    )
+    units: int | None = option("--units N", "What N units show, instead.", default=None, within=Range(2, 1_000_000_000))
 
     @property
     def question(self) -> PlanningGoal:

@@ -13,9 +13,7 @@ REPLICATION_METHODS = ("auto", "brr", "fay", "jackknife", "bootstrap", "linear")
 class SeedOptions(OptionSet):
     """Randomness."""
 
-    seed: int = option(
-        "--seed", default=0, within=Range(0), metavar="N", help="Seed of the random numbers, where any are drawn."
-    )
+    seed: int = option("--seed N", "Seed of the random numbers, where any are drawn.", default=0, within=Range(0))
 
 
 class ConfidenceOptions(OptionSet):
@@ -23,28 +21,31 @@ class ConfidenceOptions(OptionSet):
 
     # Beyond it quantiles are lost in rounding.
     confidence: float = option(
-        "--confidence", default=0.95, within=Range(0.5, 0.999999, low_open=True), metavar="C",
-        help="Confidence of the intervals.",
-    )  # fmt: skip
+        "--confidence C", "Confidence of the intervals.", default=0.95, within=Range(0.5, 0.999999, low_open=True)
+    )
 
 
 class DesignOptions(OptionSet):
     """How the cases were sampled, instead of what the test says."""
 
     stratum: tuple[str, ...] | None = option(
-        "--stratum", default=None, separator=",", metavar="COLUMN,...",
-        help="Columns that make the strata: groups that a repetition of the test would have again; 'none' for none.",
-    )  # fmt: skip
+        "--stratum COLUMN,...",
+        "Columns that make the strata: groups that a repetition of the test would have again; 'none' for none.",
+        default=None,
+        separator=",",
+    )
     psu: tuple[str, ...] | None = option(
-        "--psu", default=None, separator=",", metavar="COLUMN,...",
-        help="Columns that make the sampling units: groups that were drawn, and would be others in a repetition; "
+        "--psu COLUMN,...",
+        "Columns that make the sampling units: groups that were drawn, and would be others in a repetition; "
         "'none' for none.",
-    )  # fmt: skip
+        default=None,
+        separator=",",
+    )
     weights: str | None = option(
-        "--weights", default=None, metavar="cases|equal|COLUMN|FILE", help="How much each case or stratum counts."
+        "--weights cases|equal|COLUMN|FILE", "How much each case or stratum counts.", default=None
     )
     lone: str = option(
-        "--lone", default="collapse", choices=LONE_UNITS, help="What to do with strata that have a single unit."
+        "--lone", "What to do with strata that have a single unit.", default="collapse", choices=LONE_UNITS
     )
 
 
@@ -52,11 +53,10 @@ class DirectionOptions(OptionSet):
     """What is better, of numbers whose names do not say it."""
 
     lower: tuple[str, ...] = option(
-        "--lower", default=(), metavar="NAME",
-        help="Values of which less is better, such as costs; several with commas.",
-    )  # fmt: skip
+        "--lower NAME", "Values of which less is better, such as costs; several with commas.", default=()
+    )
     higher: tuple[str, ...] = option(
-        "--higher", default=(), metavar="NAME", help="Values of which more is better; several with commas."
+        "--higher NAME", "Values of which more is better; several with commas.", default=()
     )
 
     @property
@@ -84,16 +84,17 @@ class ReplicationOptions(ConfidenceOptions, SeedOptions):
     """How errors are estimated."""
 
     method: str = option(
-        "--method", default="auto", choices=REPLICATION_METHODS, help="How to estimate the errors from the design."
+        "--method", "How to estimate the errors from the design.", default="auto", choices=REPLICATION_METHODS
     )
     fay: float | None = option(
-        "--fay", default=None, within=Range(0, 1, high_open=True), metavar="RHO",
-        help="Fay's factor for BRR; 0.5 with --method fay.",
-    )  # fmt: skip
+        "--fay RHO", "Fay's factor for BRR; 0.5 with --method fay.", default=None, within=Range(0, 1, high_open=True)
+    )
     df: str = option(
-        "--df", default="design", choices=("design", "satterthwaite"),
-        help="Degrees of freedom: of the design, or by Satterthwaite's approximation.",
-    )  # fmt: skip
+        "--df",
+        "Degrees of freedom: of the design, or by Satterthwaite's approximation.",
+        default="design",
+        choices=("design", "satterthwaite"),
+    )
 
 
 def byte_count(text: str) -> int:
@@ -137,35 +138,39 @@ def job_count(text: str) -> int:
 class OfflineOptions(OptionSet):
     """Whether the network may be used."""
 
-    offline: bool = option(
-        "--offline", default=False, help="Do not use the network: only what is here or in the cache."
-    )
+    offline: bool = option("--offline", "Do not use the network: only what is here or in the cache.", default=False)
 
 
 class DownloadOptions(OfflineOptions):
     """How long and how large a download may be."""
 
     http_timeout: float = option(
-        "--http-timeout", default=600.0, within=SECONDS, parse=seconds, metavar="SECONDS",
-        help="Give up on a download that takes longer.",
-    )  # fmt: skip
+        "--http-timeout SECONDS",
+        "Give up on a download that takes longer.",
+        default=600.0,
+        within=SECONDS,
+        parse=seconds,
+    )
     http_limit: int = option(
-        "--http-limit", default=4 << 30, parse=byte_count, metavar="SIZE", shown="4G",
-        help="Refuse a download that is larger, or unpacks to more: 500M, 2G.",
-    )  # fmt: skip
+        "--http-limit SIZE",
+        "Refuse a download that is larger, or unpacks to more: 500M, 2G.",
+        default=4 << 30,
+        parse=byte_count,
+        shown="4G",
+    )
 
 
 class OverwriteOptions(OptionSet):
     """Whether what a command writes may replace what is there."""
 
-    force: bool = option("--force", default=False, help="Overwrite existing files.")
+    force: bool = option("--force", "Overwrite existing files.", default=False)
 
 
 class LibraryOptions(OfflineOptions):
     """Where tests are found."""
 
     libraries: tuple[str, ...] = option(
-        "--library", default=(), metavar="FOLDER", help="Another folder to find tests in; may be repeated."
+        "--library FOLDER", "Another folder to find tests in; may be repeated.", default=()
     )
 
 
@@ -173,16 +178,18 @@ class InterfaceOptions(OptionSet):
     """Which program is run."""
 
     interface: str | None = option(
-        "--interface", default=None, metavar="NAME|PATH", completion="interface",
-        help="A bundled interface, a file or a folder, or matrix:FILE; by default interface.py or interface.toml here.",
-    )  # fmt: skip
+        "--interface NAME|PATH",
+        "A bundled interface, a file or a folder, or matrix:FILE; by default interface.py or interface.toml here.",
+        default=None,
+        completion="interface",
+    )
 
 
 class ParamOptions(OptionSet):
     """Parameters of the test and of the algorithm."""
 
     params: tuple[str, ...] = option(
-        "--param", default=(), metavar="NAME=VALUE", completion="param", help="Set a parameter; may be repeated."
+        "--param NAME=VALUE", "Set a parameter; may be repeated.", default=(), completion="param"
     )
 
 
@@ -190,51 +197,64 @@ class ExecutionOptions(OptionSet):
     """How cases are run."""
 
     jobs: int = option(
-        "-j", "--jobs", default=1, within=JOBS, parse=job_count, metavar="N|auto",
-        help="Run N cases at a time, each in a process of its own; 'auto' for as many as there are cores to use.",
-    )  # fmt: skip
+        "-j, --jobs N|auto",
+        "Run N cases at a time, each in a process of its own; 'auto' for as many as there are cores to use.",
+        default=1,
+        within=JOBS,
+        parse=job_count,
+    )
     timeout: float | None = option(
-        "--timeout", default=None, within=SECONDS, parse=seconds, metavar="SECONDS",
-        help="Give up on a case after this long; its program is killed and started again.",
-    )  # fmt: skip
-    limit: int | None = option("--limit", default=None, within=Range(1), metavar="N", help="Only the first N cases.")
+        "--timeout SECONDS",
+        "Give up on a case after this long; its program is killed and started again.",
+        default=None,
+        within=SECONDS,
+        parse=seconds,
+    )
+    limit: int | None = option("--limit N", "Only the first N cases.", default=None, within=Range(1))
     memory: int | None = option(
-        "--memory", default=None, parse=byte_count, metavar="SIZE",
-        help="Address space that each process of the algorithm may have: 500M, 2G.",
-    )  # fmt: skip
-    no_network: bool = option("--no-network", default=False, help="Run the algorithm without a network.")
+        "--memory SIZE",
+        "Address space that each process of the algorithm may have: 500M, 2G.",
+        default=None,
+        parse=byte_count,
+    )
+    no_network: bool = option("--no-network", "Run the algorithm without a network.", default=False)
     isolate: bool = option(
-        "--isolate", default=False,
-        help="Keep Python code out of the harness's own process: for a transcript that others are to believe.",
-    )  # fmt: skip
+        "--isolate",
+        "Keep Python code out of the harness's own process: for a transcript that others are to believe.",
+        default=False,
+    )
 
 
 class GalleryOptions(OptionSet):
     """Virtual experiments of a rank test."""
 
     gallery: tuple[str, ...] = option(
-        "--gallery", default=(), metavar="CONDITION",
-        help="Rank tests: only gallery images for which this holds, such as session=1; may be repeated.",
-    )  # fmt: skip
+        "--gallery CONDITION",
+        "Rank tests: only gallery images for which this holds, such as session=1; may be repeated.",
+        default=(),
+    )
     probe: tuple[str, ...] = option(
-        "--probe", default=(), metavar="CONDITION",
-        help="Rank tests: only probes for which this holds, such as session=2; may be repeated.",
-    )  # fmt: skip
+        "--probe CONDITION",
+        "Rank tests: only probes for which this holds, such as session=2; may be repeated.",
+        default=(),
+    )
 
 
 class PartialOptions(OptionSet):
     """Whether incomplete transcripts are accepted."""
 
-    partial: bool = option("--partial", default=False, help="Accept incomplete transcripts.")
+    partial: bool = option("--partial", "Accept incomplete transcripts.", default=False)
 
 
 class OperatingOptions(OptionSet):
     """Where thresholds are set before anything is measured."""
 
     at: str | None = option(
-        "--at", default=None, metavar="eer|fpr=RATE", help="First set each threshold there, on the recorded scores."
+        "--at eer|fpr=RATE", "First set each threshold there, on the recorded scores.", default=None
     )
     development: tuple[str, ...] = option(
-        "--development", default=(), metavar="T", completion="transcript",
-        help="With --at: set the threshold on this run of the same algorithm on other cases; may be repeated.",
-    )  # fmt: skip
+        "--development T",
+        "With --at: set the threshold on this run of the same algorithm on other cases; may be repeated.",
+        default=(),
+        completion="transcript",
+    )

@@ -16,8 +16,18 @@ from harness.transcript.format import Header
 # Columns that are shown even if no case has a value.
 SHOW_FIXED = ("id", "outcome", "expect", "actual", "score", "error", "seconds")
 SHOW_COLUMNS = (
-    "id", "repeat", "outcome", "expect", "truth", "actual", "score", "error", "message", "seconds", "memory",
-)  # fmt: skip
+    "id",
+    "repeat",
+    "outcome",
+    "expect",
+    "truth",
+    "actual",
+    "score",
+    "error",
+    "message",
+    "seconds",
+    "memory",
+)
 DIFF_FIXED = ("id", "outcome_a", "outcome_b", "expect", "actual_a", "actual_b", "score_a", "score_b")
 _PLAIN_CELLS = frozenset({str, int, float, type(None)})
 CASE_FIELDS = ("id", "repeat", "expect", "truth")

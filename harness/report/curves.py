@@ -56,11 +56,18 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
     """A row for each curve and each requested point."""
     level = f"{percent(confidence)} interval"
     rows: list[list[Cell]] = [
-        [curve.name, requested.at.text, number(requested.point.threshold), requested.point.fmr, requested.point.fnmr,
-         _point_interval(requested), "" if requested.point.attained else "no threshold reaches it"]
+        [
+            curve.name,
+            requested.at.text,
+            number(requested.point.threshold),
+            requested.point.fmr,
+            requested.point.fnmr,
+            _point_interval(requested),
+            "" if requested.point.attained else "no threshold reaches it",
+        ]
         for curve in curves
         for requested in curve.requested
-    ]  # fmt: skip
+    ]
     columns = ["name", "at", _setting(curves), "fpr", "fnr", level, "remark"]
     return Table(columns if any(row[-1] for row in rows) else columns[:-1], _without_empty(rows))
 
@@ -72,11 +79,10 @@ def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
 def cost_table(curves: Sequence[Curve]) -> Table:
     """The cheapest threshold of each curve; normalised by the better of accepting everything and nothing."""
     rows: list[list[Cell]] = [
-        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fmr,
-         cost.point.fnmr]
+        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fmr, cost.point.fnmr]
         for curve in curves
         if (cost := curve.cost) is not None
-    ]  # fmt: skip
+    ]
     return Table(["name", "least cost", "normalised", _setting(curves), "fpr", "fnr"], rows)
 
 

@@ -105,16 +105,18 @@ def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
     """Data, parameters and design, in Markdown."""
     cases, design = facts["cases"], facts["design"]
     lines = ["## Facts", ""]
-    lines += _items({
-        "task": f"{facts['task']}: {facts['summary']}",
-        "cases": f"{cases['total']:,} ({_claims(cases)})",
-        "authors": ", ".join(facts["authors"]),
-        "license": facts["license"],
-        "baseline": facts["baseline"] or "",
-        "script": facts["path"],
-        "digest": facts["digest"],
-        "other measures": ", ".join(facts["measures"]),
-    })  # fmt: skip
+    lines += _items(
+        {
+            "task": f"{facts['task']}: {facts['summary']}",
+            "cases": f"{cases['total']:,} ({_claims(cases)})",
+            "authors": ", ".join(facts["authors"]),
+            "license": facts["license"],
+            "baseline": facts["baseline"] or "",
+            "script": facts["path"],
+            "digest": facts["digest"],
+            "other measures": ", ".join(facts["measures"]),
+        }
+    )
     lines += [f"- data `{name}`: {place}" for name, place in facts["data"].items()]
     if facts["train"] is not None:
         lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")

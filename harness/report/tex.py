@@ -21,11 +21,17 @@ COLUMN, UNIT, GAP = 229.0, 1.0625, 8.0
 _POINTS = {
     point: width
     for width, points in {
-        2.4: "!',.:;[]il`", 2.9: " ", 3.4: "()-Irstfj", 4.25: "0123456789acegkoqvxyz/$*?^{}~\\J\"", 4.8: "Sbdhnpu_",
-        6.6: "ABCDEFHLNPRTUVXYZw\u2212", 7.1: "&+=@GKOQ<>%#m", 8.8: "MW|",
+        2.4: "!',.:;[]il`",
+        2.9: " ",
+        3.4: "()-Irstfj",
+        4.25: '0123456789acegkoqvxyz/$*?^{}~\\J"',
+        4.8: "Sbdhnpu_",
+        6.6: "ABCDEFHLNPRTUVXYZw\u2212",
+        7.1: "&+=@GKOQ<>%#m",
+        8.8: "MW|",
     }.items()
     for point in points
-}  # fmt: skip
+}
 # Where a long word may be broken, and after how many letters it is.
 _MAX_WORD_LENGTH = 10
 

@@ -37,9 +37,14 @@ def template_files(name: str, task: Task) -> dict[Path, str]:
     sections = f"{example.sections}\n" if example.sections else ""
     cases = next((table for table in example.tables if Path(table).stem == "cases"), "cases.csv")
     text = _SCRIPT.format(
-        name=name, task=task.name, test=example.test, sections=sections, cases=cases,
-        synopsis=SYNOPSIS, description=DESCRIPTION,
-    )  # fmt: skip
+        name=name,
+        task=task.name,
+        test=example.test,
+        sections=sections,
+        cases=cases,
+        synopsis=SYNOPSIS,
+        description=DESCRIPTION,
+    )
     tables = {folder / table: rows for table, rows in example.tables.items()}
     return {folder / f"{name}.hate.toml": text, **tables}
 

@@ -203,9 +203,13 @@ class Submissions:
         page = f"/transcripts/{test.full_name}/{given.name}" if reply.status else f"/tests/{test.full_name}"
         result = "not shown" if reply.status is None else reply.status.value
         content = {
-            "test": test.name, "version": test.version.version, "name": given.name, "result": result, "page": page,
+            "test": test.name,
+            "version": test.version.version,
+            "name": given.name,
+            "result": result,
+            "page": page,
             "message": reply.text,
-        }  # fmt: skip
+        }
         headers = {"location": page, "cache-control": "no-store"}
         return JSONResponse(content, 201 if reply.status is PublishStatus.NEW else 200, headers)
 
@@ -221,9 +225,15 @@ def _answer(candidate: TranscriptCandidate, status: PublishStatus) -> Response:
     page = f"/transcripts/{test.name}@{test.version}/{candidate.name}"
     sha256 = candidate.ref.sha256
     content = {
-        "test": test.name, "version": test.version, "name": candidate.name, "result": status.value, "sha256": sha256,
-        "bytes": candidate.ref.bytes, "page": page, "file": f"/{file_path(sha256)}",
-    }  # fmt: skip
+        "test": test.name,
+        "version": test.version,
+        "name": candidate.name,
+        "result": status.value,
+        "sha256": sha256,
+        "bytes": candidate.ref.bytes,
+        "page": page,
+        "file": f"/{file_path(sha256)}",
+    }
     headers = {"location": page, "cache-control": "no-store"}
     return JSONResponse(content, 201 if status is PublishStatus.NEW else 200, headers)
 

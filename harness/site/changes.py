@@ -160,10 +160,18 @@ def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequ
     entries = test.added if searched else site.transcripts(index)
     best = leading([one for one in entries if one.version == latest.version], known.best if known is not None else None)
     return TestEntry(
-        index.name, latest.version, latest.synopsis, latest.task, latest.cases, latest.digest, len(index.versions),
-        index.transcripts.count if index.transcripts else 0, test.change.draft.write(encode(index)), latest.published,
+        index.name,
+        latest.version,
+        latest.synopsis,
+        latest.task,
+        latest.cases,
+        latest.digest,
+        len(index.versions),
+        index.transcripts.count if index.transcripts else 0,
+        test.change.draft.write(encode(index)),
+        latest.published,
         best,
-    )  # fmt: skip
+    )
 
 
 def _name_entry(name: str, old: list[NameEntry], new: set[tuple[str, str]]) -> NameEntry:
@@ -325,10 +333,24 @@ def name_owner(site: Catalogue, name: str) -> str | None:
 def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEntry:
     test, algorithm, counts = candidate.header.test, candidate.header.algorithm, candidate.counts
     return TranscriptEntry(
-        candidate.name, test.version, test.digest, algorithm.name[:1000], algorithm.version[:1000], counts.tests,
-        counts.TP, counts.TN, counts.FP, counts.FN, counts.ER, now, candidate.ref, candidate.by,
-        candidate.self_reported[:1000], candidate.isolation[:1000], candidate.standing,
-    )  # fmt: skip
+        candidate.name,
+        test.version,
+        test.digest,
+        algorithm.name[:1000],
+        algorithm.version[:1000],
+        counts.tests,
+        counts.TP,
+        counts.TN,
+        counts.FP,
+        counts.FN,
+        counts.ER,
+        now,
+        candidate.ref,
+        candidate.by,
+        candidate.self_reported[:1000],
+        candidate.isolation[:1000],
+        candidate.standing,
+    )
 
 
 def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCandidate) -> str:

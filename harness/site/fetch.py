@@ -127,9 +127,18 @@ MAX_MEMBERS = 5_000_000
 MAX_PADDING_BYTES = 64 << 20
 # Everything that the libraries raise for damaged archives; ValueError for bad names and numbers in them.
 _DAMAGE = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, IndexError,
-    OverflowError, NotImplementedError, RuntimeError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+)
 # Errors of the machine, not of the archive.
 _MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.EFBIG)
 

@@ -125,9 +125,14 @@ def scale_limits(
         return wilson(np.asarray(value) * scale.cases, scale.cases, confidence=confidence)
     if scale.kind is IntervalKind.SHARE:
         return share_limits(
-            value, se, df,
-            cases=scale.cases, units=scale.units, design_effect=scale.design_effect, confidence=confidence,
-        )  # fmt: skip
+            value,
+            se,
+            df,
+            cases=scale.cases,
+            units=scale.units,
+            design_effect=scale.design_effect,
+            confidence=confidence,
+        )
     if scale.kind is IntervalKind.ROOT:
         return root_mean_square_limits(value, se, df, confidence=confidence)
     end: FloatArray | float = 0.0
@@ -174,10 +179,19 @@ def independent_difference(one: Estimate, other: Estimate) -> Estimate:
         else:
             p_value = p_of_limits(lambda confidence: _independent_limits(one, other, confidence, width))
     return replace(
-        one, value=gap, se=se, df=df, interval=interval, p_value=p_value, design_effect=None, icc=None,
-        cases=one.cases + other.cases, units=one.units + other.units, scale=Scale(IntervalKind.PLAIN, width),
+        one,
+        value=gap,
+        se=se,
+        df=df,
+        interval=interval,
+        p_value=p_value,
+        design_effect=None,
+        icc=None,
+        cases=one.cases + other.cases,
+        units=one.units + other.units,
+        scale=Scale(IntervalKind.PLAIN, width),
         limits=lambda confidence: _independent_limits(one, other, confidence, width),
-    )  # fmt: skip
+    )
 
 
 def p_of_limits(limits: Callable[[float], Interval]) -> float:

@@ -147,9 +147,16 @@ def bootstrap_median_rank(
     low, high = np.quantile(medians, [tail, 1 - tail])
     limits = Interval(float(low), float(high))
     return Estimate(
-        median_rank(values), float(medians.std()), math.inf, limits, confidence, "bootstrap", cases=values.size,
-        units=values.size, replicates=replicates,
-    )  # fmt: skip
+        median_rank(values),
+        float(medians.std()),
+        math.inf,
+        limits,
+        confidence,
+        "bootstrap",
+        cases=values.size,
+        units=values.size,
+        replicates=replicates,
+    )
 
 
 def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> FloatArray:

@@ -65,8 +65,9 @@ def write_parquet(stream: IO[bytes], path: Path, name: str) -> None:
     with path.open("wb") as file, parquet.ParquetWriter(file, _schema(pa), compression="zstd") as writer:
         for rows in _groups(reader):
             columns = list(zip(*rows, strict=True))
-            writer.write_table(pa.table([pa.array(*one) for one in zip(columns, _schema(pa).types, strict=True)],
-                                        schema=_schema(pa)))  # fmt: skip
+            writer.write_table(
+                pa.table([pa.array(*one) for one in zip(columns, _schema(pa).types, strict=True)], schema=_schema(pa))
+            )
         file.flush()
         metadata = {KIND: b"1", HEADER: reader.first, END: reader.last}
         with path.open("rb") as written:

@@ -11,7 +11,7 @@ class VaryOptions(OptionSet):
     """Whether inputs are varied."""
 
     no_vary: bool = option(
-        "--no-vary", default=False, help="Only the originals of a test that varies its inputs on purpose."
+        "--no-vary", "Only the originals of a test that varies its inputs on purpose.", default=False
     )
 
 

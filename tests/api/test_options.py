@@ -31,15 +31,15 @@ class Colour(StrEnum):
 
 
 class PaintOptions(SeedOptions):
-    colour: Colour = option("--colour", default=Colour.RED, help="Which paint.")
-    coats: int = option("-c", "--coats", default=2, within=Range(1, 9), metavar="N", help="How many.")
-    walls: tuple[str, ...] = option("--wall", default=(), metavar="NAME", help="A wall; may be repeated.")
-    rooms: tuple[str, ...] | None = option("--rooms", default=None, separator=",", help="Rooms.")
-    share: float | None = option("--share", default=None, within=Range(0, 1, high_open=True), help="A part.")
-    bill: Path | None = option("--bill", default=None, help="Where the bill goes.")
-    wet: bool = option("--wet", default=False, help="Do not wait.")
-    secret: str = option("--secret", default="none", hidden=True, help="Not shown.")
-    painter: str = option(default="me", help="Only from Python.")
+    colour: Colour = option("--colour", "Which paint.", default=Colour.RED)
+    coats: int = option("-c, --coats N", "How many.", default=2, within=Range(1, 9))
+    walls: tuple[str, ...] = option("--wall NAME", "A wall; may be repeated.", default=())
+    rooms: tuple[str, ...] | None = option("--rooms", "Rooms.", default=None, separator=",")
+    share: float | None = option("--share", "A part.", default=None, within=Range(0, 1, high_open=True))
+    bill: Path | None = option("--bill", "Where the bill goes.", default=None)
+    wet: bool = option("--wet", "Do not wait.", default=False)
+    secret: str = option("--secret", "Not shown.", default="none", hidden=True)
+    painter: str = option(help="Only from Python.", default="me")
 
 
 def called(*args: str, kind: type[OptionSet] = PaintOptions) -> Any:
@@ -126,7 +126,7 @@ def test_a_set_says_what_differs_from_the_defaults() -> None:
 
 def test_a_field_declared_again_replaces_the_inherited_one() -> None:
     class Gloss(PaintOptions):
-        coats: int = option("--coats", default=5, within=Range(5), help="Many.")
+        coats: int = option("--coats", "Many.", default=5, within=Range(5))
 
     assert Gloss().coats == 5
     with pytest.raises(UsageError):
@@ -135,7 +135,7 @@ def test_a_field_declared_again_replaces_the_inherited_one() -> None:
 
 def test_a_required_option_has_no_default() -> None:
     class Must(OptionSet):
-        name: str = option("--name", help="Whose.")
+        name: str = option("--name", "Whose.")
 
     assert "Missing option '--name'" in called(kind=Must)
     assert called("--name", "x", kind=Must).name == "x"
@@ -160,8 +160,8 @@ def test_what_is_not_a_size(text: str) -> None:
 
 def test_a_set_takes_what_another_has_too() -> None:
     class Brush(SeedOptions):
-        coats: int = option("--coats", default=1, help="How many.")
-        width: int = option("--width", default=7, help="How wide.")
+        coats: int = option("--coats", "How many.", default=1)
+        width: int = option("--width", "How wide.", default=7)
 
     brush = Brush.taken_from(PaintOptions(seed=3, coats=4, walls=("north",)))
     assert (brush.seed, brush.coats, brush.width) == (3, 4, 7)

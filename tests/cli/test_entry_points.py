@@ -25,8 +25,8 @@ from harness.options import OptionSet, Range, option
 from harness.options.comparing import CompareOptions
 from harness.options.entries import OptionsEntry
 class AgreedOptions(OptionSet):
-    agreed: bool = option("--agreed", default=False, help="Count the cases on which all agree.")
-    least: int = option("--least", default=0, within=Range(0), needs=("agreed",), help="Refuse fewer.")
+    agreed: bool = option("--agreed", "Count the cases on which all agree.", default=False)
+    least: int = option("--least", "Refuse fewer.", default=0, within=Range(0), needs=("agreed",))
 AGREED = OptionsEntry(name="agreed", extends=CompareOptions, options=AgreedOptions, where="agreed_code:Agreed")
 """
 OPTIONS_CODE = """

@@ -13,8 +13,8 @@ ENTRY = """
 from harness.options import OptionSet, option
 from harness.options.entries import EngineEntry
 class RelayOptions(OptionSet):
-    relay: str | None = option("--relay", default=None, metavar="LOG", help="Run here, and log what is asked.")
-    shout: bool = option("--shout", default=False, needs=("relay",), help="In capitals.")
+    relay: str | None = option("--relay LOG", "Run here, and log what is asked.", default=None)
+    shout: bool = option("--shout", "In capitals.", default=False, needs=("relay",))
 RELAY = EngineEntry(name="relay", options=RelayOptions, where="relay_engine:RelayEngine")
 """
 # It asks the program of this machine, and writes down what.

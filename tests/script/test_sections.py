@@ -11,7 +11,7 @@ ENTRY = """
 from harness.options import OptionSet, option
 from harness.options.entries import SectionEntry
 class ShoutOptions(OptionSet):
-    no_shout: bool = option("--no-shout", default=False, help="Only what was said in the first place.")
+    no_shout: bool = option("--no-shout", "Only what was said in the first place.", default=False)
 SHOUT = SectionEntry(name="shout", where="shout_code:Shout", options=ShoutOptions, made="shouted", holds="shouts")
 """
 CODE = """

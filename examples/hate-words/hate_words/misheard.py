@@ -18,7 +18,7 @@ from harness.report.blocks import Block, Table
 class MisheardOptions(OptionSet):
     """Options of `hate misheard`."""
 
-    top: int = option("--top", default=5, within=Range(1), metavar="N", help="How many words to show.")
+    top: int = option("--top N", "How many words to show.", default=5, within=Range(1))
 
 
 class MisheardCommandOptions(MisheardOptions, FormatOptions):

@@ -20,11 +20,10 @@ class AnovaOptions(DesignOptions, PartialOptions, DownloadOptions):
     """Which columns, and how the cases were sampled."""
 
     by: tuple[str, ...] = option(
-        "--by",
-        separator=",",
-        metavar="COLUMN,...",
-        help="The columns whose effects and interactions are tested; noise:5 for 5 bins of a number, noise=0,10,20 for "
+        "--by COLUMN,...",
+        "The columns whose effects and interactions are tested; noise:5 for 5 bins of a number, noise=0,10,20 for "
         "edges.",
+        separator=",",
     )
 
 

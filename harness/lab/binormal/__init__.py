@@ -12,9 +12,7 @@ from harness.options.entries import OptionsEntry
 class BinormalOptions(OptionSet):
     """Options of `roc --binormal`."""
 
-    binormal: bool = option(
-        "--binormal", default=False, help="Fit a binormal curve to the scores, with the area under it."
-    )
+    binormal: bool = option("--binormal", "Fit a binormal curve to the scores, with the area under it.", default=False)
 
 
 BINORMAL = OptionsEntry(

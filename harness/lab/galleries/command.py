@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class GalleriesOptions(PermutationTestOptions, MatrixOptions, RankCurveOptions, DesignOptions):
     """Options of `hate galleries`."""
 
-    by: str = option("--by", metavar="COLUMN", help="The images of each value of this column are the gallery in turn.")
-    mix: bool = option("--mix", default=False, help="Also give each gallery an equal share of all images.")
+    by: str = option("--by COLUMN", "The images of each value of this column are the gallery in turn.")
+    mix: bool = option("--mix", "Also give each gallery an equal share of all images.", default=False)
 
 
 def galleries(

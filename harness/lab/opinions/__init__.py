@@ -14,12 +14,11 @@ class RopeOptions(OptionSet):
     """The region of practical equivalence."""
 
     rope: float = option(
-        "--rope",
+        "--rope R",
+        "With --cross-check or --folds: differences up to this are practically none.",
         default=0.01,
         within=Range(0, 1, high_open=True),
         needs=("cross_check", "folds"),
-        metavar="R",
-        help="With --cross-check or --folds: differences up to this are practically none.",
     )
 
 
@@ -28,8 +27,8 @@ class CrossCheckOptions(RopeOptions):
 
     cross_check: bool = option(
         "--cross-check",
+        "Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
         default=False,
-        help="Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.",
     )
 
 
@@ -37,10 +36,9 @@ class FoldsOptions(RopeOptions):
     """Options of `compare --folds`."""
 
     folds: str | None = option(
-        "--folds",
+        "--folds COLUMN",
+        "The column with the fold of a cross-validation that a case was tested in: compare the folds too.",
         default=None,
-        metavar="COLUMN",
-        help="The column with the fold of a cross-validation that a case was tested in: compare the folds too.",
     )
 
 

@@ -19,30 +19,28 @@ if TYPE_CHECKING:
 class PermuteOptions(MatrixOptions, ConfidenceOptions, SeedOptions):
     """Options of `hate permute`."""
 
-    subject: str = option("--subject", default="subject", metavar="COLUMN", help="The column that says who it is.")
+    subject: str = option("--subject COLUMN", "The column that says who it is.", default="subject")
     differ: tuple[str, ...] = option(
-        "--differ",
+        "--differ COLUMN,...",
+        "A person's gallery and probe images differ in these columns, such as day.",
         default=(),
         separator=",",
-        metavar="COLUMN,...",
-        help="A person's gallery and probe images differ in these columns, such as day.",
     )
     agree: tuple[str, ...] = option(
-        "--agree",
+        "--agree COLUMN,...",
+        "A person's gallery and probe images agree in these columns, such as camera.",
         default=(),
         separator=",",
-        metavar="COLUMN,...",
-        help="A person's gallery and probe images agree in these columns, such as camera.",
     )
     experiments: int = option(
-        "--experiments", default=10_000, within=Range(1, 10_000_000), metavar="N", help="How many experiments to draw."
+        "--experiments N", "How many experiments to draw.", default=10_000, within=Range(1, 10_000_000)
     )
-    ranks: int = option("--ranks", default=10, within=Range(1), metavar="N", help="Up to this rank.")
+    ranks: int = option("--ranks N", "Up to this rank.", default=10, within=Range(1))
     sampling: str = option(
         "--sampling",
+        "Take all pairs of a person's images equally often, or draw them for each person independently.",
         default="balanced",
         choices=("balanced", "unbalanced", "both"),
-        help="Take all pairs of a person's images equally often, or draw them for each person independently.",
     )
 
     @property

@@ -23,64 +23,46 @@ if TYPE_CHECKING:
 class UrnOptions(PermutationTestOptions, MatrixOptions, SeedOptions, DownloadOptions):
     """What is repeated, how it is grouped, and how the test is made."""
 
-    group: str = option("--group", metavar="COLUMN", help="The partition to test, such as subject or image.")
+    group: str = option("--group COLUMN", "The partition to test, such as subject or image.")
     trial: str | None = option(
-        "--trial",
-        default=None,
-        metavar="COLUMN",
-        help="What is repeated, such as a day or a data collection; 'source' for files.",
+        "--trial COLUMN", "What is repeated, such as a day or a data collection; 'source' for files.", default=None
     )
     elements: int | None = option(
-        "--elements",
+        "--elements M",
+        "How many repetitions make a trial; by default 4 where a group has one element in each, else 1.",
         default=None,
         within=Range(1),
-        metavar="M",
-        help="How many repetitions make a trial; by default 4 where a group has one element in each, else 1.",
     )
     shuffle: tuple[str, ...] = option(
-        "--shuffle",
-        default=(),
-        separator=",",
-        metavar="COLUMN,...",
-        help="Randomise these cofactors within the groups, such as time.",
+        "--shuffle COLUMN,...", "Randomise these cofactors within the groups, such as time.", default=(), separator=","
     )
-    resample: str | None = option(
-        "--resample", default=None, choices=("groups",), help="Draw other groups for every trial."
-    )
+    resample: str | None = option("--resample", "Draw other groups for every trial.", default=None, choices=("groups",))
     groups: int | None = option(
-        "--groups",
+        "--groups N",
+        "With --resample: how many groups a trial has; by default a tenth of them.",
         default=None,
         within=Range(2),
         needs=("resample",),
-        metavar="N",
-        help="With --resample: how many groups a trial has; by default a tenth of them.",
     )
     design: str | None = option(
-        "--design",
-        default=None,
-        choices=("st", "srs", "cl"),
-        help="The design to test; st, or cl with --resample.",
+        "--design", "The design to test; st, or cl with --resample.", default=None, choices=("st", "srs", "cl")
     )
     threshold: str | None = option(
-        "--threshold", default=None, metavar="VALUES", help="Where success begins: 1, or 1,5,10, or 0:1:0.1."
+        "--threshold VALUES", "Where success begins: 1, or 1,5,10, or 0:1:0.1.", default=None
     )
-    on: str = option("--on", default="rank", choices=("rank", "score"), help="Matrices: what the threshold applies to.")
-    subject: str = option(
-        "--subject", default="subject", metavar="COLUMN", help="Matrices: the column that says who it is."
-    )
+    on: str = option("--on", "Matrices: what the threshold applies to.", default="rank", choices=("rank", "score"))
+    subject: str = option("--subject COLUMN", "Matrices: the column that says who it is.", default="subject")
     runs: int = option(
-        "--runs",
+        "--runs N",
+        "Repeat the analysis N times, each time with a random half of the repetitions.",
         default=1,
         within=Range(1, 1000),
-        metavar="N",
-        help="Repeat the analysis N times, each time with a random half of the repetitions.",
     )
     alpha: float = option(
-        "--alpha",
+        "--alpha P",
+        "Reject a design whose p-value is at most this.",
         default=0.05,
         within=Range(0, 1, low_open=True, high_open=True),
-        metavar="P",
-        help="Reject a design whose p-value is at most this.",
     )
 
     @property

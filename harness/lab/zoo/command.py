@@ -20,10 +20,7 @@ class ZooOptions(PartialOptions, DownloadOptions):
     """Who was compared with whom."""
 
     subjects: tuple[str, ...] = option(
-        "--subjects",
-        separator=",",
-        metavar="CLAIMED,REAL",
-        help="The columns of who was claimed and who it was.",
+        "--subjects CLAIMED,REAL", "The columns of who was claimed and who it was.", separator=","
     )
 
 

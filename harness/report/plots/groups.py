@@ -63,8 +63,13 @@ def _groups(page: Picture, by: Breakdown) -> None:
     labels = [page.name(group.label) for group in by.groups]
     # Seven letters of a label fit into a third of an inch.
     slanted = max(map(len, labels)) * len(labels) > 14 * (page.width - MARGINS)
-    sheet.set_xticks(range(len(labels)), labels, rotation=40 if slanted else 0, ha="right" if slanted else "center",
-                     rotation_mode="anchor")  # fmt: skip
+    sheet.set_xticks(
+        range(len(labels)),
+        labels,
+        rotation=40 if slanted else 0,
+        ha="right" if slanted else "center",
+        rotation_mode="anchor",
+    )
     sheet.set_xlim(-0.6, len(labels) - 0.4)
 
 
@@ -132,15 +137,24 @@ def _series(
     joined: bool,
 ) -> None:
     known = [(place, one) for place, one in zip(places, column, strict=True) if one is not None]
-    limits = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
-              for _, one in known]  # fmt: skip
+    limits = [
+        (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high) for _, one in known
+    ]
     below = [max(one.value - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
     above = [max(high - one.value, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
     sheet.errorbar(
-        [place for place, _ in known], [one.value for _, one in known], yerr=[below, above], label=label,
-        color=COLOURS[look % len(COLOURS)], marker=MARKERS[look % len(MARKERS)], markersize=3.2,
-        linestyle=DASHES[look % len(DASHES)] if joined else "none", linewidth=0.9, elinewidth=0.9, capsize=1.6,
-    )  # fmt: skip
+        [place for place, _ in known],
+        [one.value for _, one in known],
+        yerr=[below, above],
+        label=label,
+        color=COLOURS[look % len(COLOURS)],
+        marker=MARKERS[look % len(MARKERS)],
+        markersize=3.2,
+        linestyle=DASHES[look % len(DASHES)] if joined else "none",
+        linewidth=0.9,
+        elinewidth=0.9,
+        capsize=1.6,
+    )
 
 
 def _legend(page: Picture, sheet: "Axes") -> None:

@@ -122,8 +122,10 @@ def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[
         shown = texts[:lines]
         longest = max((len(text) for part in shown for row in part for text in row), default=0)
         if cell >= DIGIT * longest + 0.02 and cell >= LINE * lines:
-            return [["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)]
-                    for rows in zip(*shown, strict=True)]  # fmt: skip
+            return [
+                ["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)]
+                for rows in zip(*shown, strict=True)
+            ]
     return []
 
 

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 # Points away from a mark, and how the text is aligned there; the first that is free is taken.
-OFFSETS = ((5, -2, "left", "top"), (5, 2, "left", "bottom"), (-5, 2, "right", "bottom"), (-5, -2, "right", "top"),
-           (0, -6, "center", "top"), (0, 6, "center", "bottom"))  # fmt: skip
+OFFSETS = (
+    (5, -2, "left", "top"),
+    (5, 2, "left", "bottom"),
+    (-5, 2, "right", "bottom"),
+    (-5, -2, "right", "top"),
+    (0, -6, "center", "top"),
+    (0, 6, "center", "bottom"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,16 @@ def _try(label: PointLabel, taken: "list[Bbox]", drawn: "Sequence[Artist]") -> b
     sheet, inside = label.sheet, label.sheet.get_window_extent()
     for x, y, across, along in OFFSETS:
         text = sheet.annotate(
-            label.text, (label.x, label.y), xytext=(x, y), textcoords="offset points", ha=across, va=along,
-            fontsize=SMALL, color=label.colour, annotation_clip=True,
-        )  # fmt: skip
+            label.text,
+            (label.x, label.y),
+            xytext=(x, y),
+            textcoords="offset points",
+            ha=across,
+            va=along,
+            fontsize=SMALL,
+            color=label.colour,
+            annotation_clip=True,
+        )
         box = text.get_window_extent()
         free = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
         if free and not any(box.overlaps(other) for other in taken) and not any(touches(one, box) for one in drawn):

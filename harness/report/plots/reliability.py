@@ -22,10 +22,17 @@ def plot_reliability(
         for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
             below, above = zip(*map(_bars, bins), strict=True)
             sheet.errorbar(
-                [one.probability for one in bins], [one.frequency for one in bins], yerr=[below, above],
-                label=page.name(name), color=colour(number), marker=MARKERS[number % len(MARKERS)],
-                markersize=3.2, linewidth=0.9, elinewidth=0.9, capsize=1.6,
-            )  # fmt: skip
+                [one.probability for one in bins],
+                [one.frequency for one in bins],
+                yerr=[below, above],
+                label=page.name(name),
+                color=colour(number),
+                marker=MARKERS[number % len(MARKERS)],
+                markersize=3.2,
+                linewidth=0.9,
+                elinewidth=0.9,
+                capsize=1.6,
+            )
         sheet.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", xlabel=page.name("probability that was said"))
         sheet.set_ylabel(f"{page.name('share that came true')}, {percent(confidence)} interval")
         page.legend()

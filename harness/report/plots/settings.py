@@ -74,8 +74,16 @@ def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
         sheet.plot(x, [one.value for one in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
         best = _best(known, larger=chart.larger_is_better)
         text = f"best: {page.name(param)} {value_words(known[best].params[param])}, {known[best].value:.3f}"
-        sheet.plot([x[best]], [known[best].value], marker="D", markersize=4.5, color=COLOURS[1], linestyle="none",
-                   label=text, zorder=5)  # fmt: skip
+        sheet.plot(
+            [x[best]],
+            [known[best].value],
+            marker="D",
+            markersize=4.5,
+            color=COLOURS[1],
+            linestyle="none",
+            label=text,
+            zorder=5,
+        )
         sheet.set(xlabel=page.name(param), ylabel=page.name(chart.words, 40))
         _note(page, chart.note)
         page.legend()

@@ -67,10 +67,21 @@ STYLE = {
 }
 # Fonts for letters that matplotlib's own lacks, where one of them is installed.
 FURTHER_FONTS = (
-    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans", "WenQuanYi Zen Hei",
-    "IPAGothic", "Hiragino Sans", "PingFang SC", "Yu Gothic", "Microsoft YaHei", "Arial Unicode MS", "Noto Emoji",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans JP",
+    "Noto Sans SC",
+    "Source Han Sans",
+    "WenQuanYi Zen Hei",
+    "IPAGothic",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Arial Unicode MS",
+    "Noto Emoji",
     "Symbola",
-)  # fmt: skip
+)
 
 
 def line(number: int) -> dict[str, Any]:

@@ -83,9 +83,17 @@ def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
     below = [max(value - low, 0.0) for value, (low, _) in zip(values, limits, strict=True)]
     above = [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]
     sheet.errorbar(
-        [one.truth for one in run.bins], values, yerr=[below, above], label=label, color=BLACK, marker="s",
-        markersize=2.8, linestyle="none", elinewidth=0.9, capsize=1.6,
-    )  # fmt: skip
+        [one.truth for one in run.bins],
+        values,
+        yerr=[below, above],
+        label=label,
+        color=BLACK,
+        marker="s",
+        markersize=2.8,
+        linestyle="none",
+        elinewidth=0.9,
+        capsize=1.6,
+    )
 
 
 def plot_agreement(found: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:

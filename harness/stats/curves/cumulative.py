@@ -174,9 +174,14 @@ class _EffectiveSize:
 
 def _limits(rates: FloatArray, se: FloatArray, size: _EffectiveSize, confidence: float) -> Intervals:
     return share_limits(
-        rates, se, size.df,
-        cases=size.cases, units=size.units, design_effect=size.design_effect, confidence=confidence,
-    )  # fmt: skip
+        rates,
+        se,
+        size.df,
+        cases=size.cases,
+        units=size.units,
+        design_effect=size.design_effect,
+        confidence=confidence,
+    )
 
 
 def _end(size: _EffectiveSize, confidence: float) -> float:

@@ -59,12 +59,20 @@ class Contrasts:
         shared = self.of.shared(Scale(IntervalKind.PLAIN, self._width))
         return [
             Estimate(
-                value, error, freedom, Interval(low, high) if freedom >= 1 else None,
-                p_value=none_if_nan(p), p_adjusted=none_if_nan(q), p_sign_flip=flip, design_effect=none_if_nan(effect),
-                icc=none_if_nan(icc), limits=partial(self._limits_at, k), **shared,
+                value,
+                error,
+                freedom,
+                Interval(low, high) if freedom >= 1 else None,
+                p_value=none_if_nan(p),
+                p_adjusted=none_if_nan(q),
+                p_sign_flip=flip,
+                design_effect=none_if_nan(effect),
+                icc=none_if_nan(icc),
+                limits=partial(self._limits_at, k),
+                **shared,
             )
             for k, (value, error, freedom, low, high, p, q, effect, icc, flip) in enumerate(rows)
-        ]  # fmt: skip
+        ]
 
     def simultaneous(self) -> list[Estimate]:
         """The contrasts with adjusted p-values and intervals that hold for all of them at once."""
@@ -162,10 +170,15 @@ class Contrasts:
             if scale.kind is IntervalKind.INDEPENDENT:
                 return newcombe_limits(*evidence.pair_counts(i, j), confidence=confidence)
             return paired_limits(
-                differing[i, j], differing[j, i], se, df,
-                cases=np.asarray(scale.cases)[i], units=np.asarray(scale.units)[i],
-                design_effect=scale.design_effect, confidence=confidence,
-            )  # fmt: skip
+                differing[i, j],
+                differing[j, i],
+                se,
+                df,
+                cases=np.asarray(scale.cases)[i],
+                units=np.asarray(scale.units)[i],
+                design_effect=scale.design_effect,
+                confidence=confidence,
+            )
         product = at.se[i] * at.se[j]
         correlation = np.where(product > 0, at.covariance[i, j] / np.where(product > 0, product, 1.0), 0.0)
         a, b = (Intervals(at.limits.low[side], at.limits.high[side]) for side in (i, j))

@@ -165,12 +165,19 @@ class Estimates:
         shared = self.shared(Scale(IntervalKind.PLAIN))
         columns = (a, b, logs, se, df, certain, limits.low, limits.high, p_values)
         return [
-            None if not (one > 0 and other > 0) else Estimate(
-                one / other, one / other * error, freedom, Interval(low, high) if known else None,
-                p_value=none_if_nan(p), limits=partial(_ratio_limits_of, log, error, freedom), **shared,
+            None
+            if not (one > 0 and other > 0)
+            else Estimate(
+                one / other,
+                one / other * error,
+                freedom,
+                Interval(low, high) if known else None,
+                p_value=none_if_nan(p),
+                limits=partial(_ratio_limits_of, log, error, freedom),
+                **shared,
             )
             for one, other, log, error, freedom, known, low, high, p in zip(*(c.tolist() for c in columns), strict=True)
-        ]  # fmt: skip
+        ]
 
     def equality(self, contrasts: FloatArray | None = None) -> WaldTest:
         """Test whether all members, or all of some contrasts (r, m) between them, are equal.
@@ -256,14 +263,17 @@ class Estimates:
         effects, iccs = self.evidence.design_effects(self.se[i] ** 2, i), self.evidence.intraclass(i)
         return [
             Estimate(
-                float(self.values[k]), float(self.se[k]), float(df[k]),
+                float(self.values[k]),
+                float(self.se[k]),
+                float(df[k]),
                 Interval(float(limits.low[k]), float(limits.high[k])) if df[k] >= 1 else None,
-                design_effect=none_if_nan(float(effect)), icc=none_if_nan(float(icc)),
+                design_effect=none_if_nan(float(effect)),
+                icc=none_if_nan(float(icc)),
                 limits=partial(self._limits_of, int(k)) if moved else None,
                 **self.shared(self.evidence.scale.of(int(k))),
             )
             for k, effect, icc in zip(i, effects, iccs, strict=True)
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def _limits_here(self) -> Intervals:

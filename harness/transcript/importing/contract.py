@@ -97,7 +97,7 @@ class TableColumns:
 
 
 def _column(flag: str, text: str) -> Any:
-    return option(flag, default=None, metavar="COLUMN", help=text)
+    return option(f"{flag} COLUMN", text, default=None)
 
 
 def _finite(text: str) -> float:
@@ -113,14 +113,11 @@ def _finite(text: str) -> float:
 class ImportOptions(DirectionOptions):
     """What the user says about an import."""
 
-    reader: str | None = option(
-        "--from", default=None, metavar="NAME", help="The tool that wrote it, if the content does not show it."
-    )
-    metric: str | None = option("--metric", default=None, metavar="NAME", help="Which of several metrics decides.")
+    reader: str | None = option("--from NAME", "The tool that wrote it, if the content does not show it.", default=None)
+    metric: str | None = option("--metric NAME", "Which of several metrics decides.", default=None)
     success_at: float | None = option(
-        "--success-at", default=None, parse=_finite, metavar="X",
-        help="Partial credit: an answer is right if its mark is at least X.",
-    )  # fmt: skip
+        "--success-at X", "Partial credit: an answer is right if its mark is at least X.", default=None, parse=_finite
+    )
     id: str | None = _column("--id", "The case; also for tools whose own ids are only positions.")
     expect: str | None = _column("--expect", "Tables: the right answer.")
     actual: str | None = _column("--actual", "Tables: the answer given.")
@@ -131,31 +128,30 @@ class ImportOptions(DirectionOptions):
     )
     repeat: str | None = _column("--repeat", "Tables: which of several answers to the same case.")
     values: tuple[str, ...] = option(
-        "--value", default=(), metavar="NAME",
-        help="Tables: a column of numbers to keep; other tools: a metric (all by default). Several with commas.",
-    )  # fmt: skip
+        "--value NAME",
+        "Tables: a column of numbers to keep; other tools: a metric (all by default). Several with commas.",
+        default=(),
+    )
     positive_label: str | None = option(
-        "--positive-label", default=None, metavar="LABEL",
-        help="Predictions: the class to detect; all others are negative.",
-    )  # fmt: skip
+        "--positive-label LABEL", "Predictions: the class to detect; all others are negative.", default=None
+    )
     truth: Path | None = option(
-        "--truth", default=None, metavar="FILE", help="COCO: the file of the truth, with images and annotations."
+        "--truth FILE", "COCO: the file of the truth, with images and annotations.", default=None
     )
     kind: str = option(
-        "--as", default="boxes", choices=("boxes", "mask"), help="COCO: judge boxes, or the pixels of segmentations."
+        "--as", "COCO: judge boxes, or the pixels of segmentations.", default="boxes", choices=("boxes", "mask")
     )
     key: Path | None = option(
-        "--key", default=None, metavar="FILE",
-        help="What is true, in a file of its own: the list of trials, or a TREC run's judgements of relevance.",
-    )  # fmt: skip
+        "--key FILE",
+        "What is true, in a file of its own: the list of trials, or a TREC run's judgements of relevance.",
+        default=None,
+    )
     stratum: str | None = _column("--stratum", "Groups that are fixed; separate several with commas.")
     psu: str | None = _column("--psu", "Groups that were drawn: subjects, documents, repositories.")
-    test: str | None = option("--test", default=None, metavar="NAME", help="Name of the test; by default, of the task.")
-    version: str | None = option("--test-version", default=None, metavar="TEXT", help="Its version.")
-    algorithm: str | None = option(
-        "--algorithm", default=None, metavar="NAME", help="Name of the algorithm; by default, of the model."
-    )
-    partial: bool = option("--partial", default=False, help="Import a log that is incomplete.")
+    test: str | None = option("--test NAME", "Name of the test; by default, of the task.", default=None)
+    version: str | None = option("--test-version TEXT", "Its version.", default=None)
+    algorithm: str | None = option("--algorithm NAME", "Name of the algorithm; by default, of the model.", default=None)
+    partial: bool = option("--partial", "Import a log that is incomplete.", default=False)
 
     @property
     def columns(self) -> TableColumns:

@@ -220,9 +220,21 @@ def as_text(value: object) -> str:
 
 
 _MARKS = {
-    "true": 1.0, "yes": 1.0, "pass": 1.0, "passed": 1.0, "correct": 1.0, "resolved": 1.0, "right": 1.0,
-    "false": 0.0, "no": 0.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0, "unresolved": 0.0, "wrong": 0.0,
-}  # fmt: skip
+    "true": 1.0,
+    "yes": 1.0,
+    "pass": 1.0,
+    "passed": 1.0,
+    "correct": 1.0,
+    "resolved": 1.0,
+    "right": 1.0,
+    "false": 0.0,
+    "no": 0.0,
+    "fail": 0.0,
+    "failed": 0.0,
+    "incorrect": 0.0,
+    "unresolved": 0.0,
+    "wrong": 0.0,
+}
 
 
 def as_mark(value: object, place: str) -> float | None:

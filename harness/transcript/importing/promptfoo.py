@@ -155,10 +155,16 @@ def _runs(source: ForeignFile, log: _Log) -> list[ImportedRun]:
         names = dict.fromkeys(name for result in results for name in result.marks)
         runs.append(
             ImportedRun(
-                source.name, log.name, algorithm, results, tool="promptfoo", verdict=PASS, params=params,
+                source.name,
+                log.name,
+                algorithm,
+                results,
+                tool="promptfoo",
+                verdict=PASS,
+                params=params,
                 directions=dict.fromkeys(names, True),
             )
-        )  # fmt: skip
+        )
     return runs
 
 

@@ -27,8 +27,13 @@ from harness.transcript.storage import is_parquet_transcript
 T = TypeVar("T")
 # Tried in this order. No tool's file can be mistaken for another's.
 TOOLS: Sequence[Reader] = (
-    *inspect_ai.READERS, *lm_eval.READERS, *promptfoo.READERS, *coco.READERS, *trec.READERS, *score_lists.READERS,
-)  # fmt: skip
+    *inspect_ai.READERS,
+    *lm_eval.READERS,
+    *promptfoo.READERS,
+    *coco.READERS,
+    *trec.READERS,
+    *score_lists.READERS,
+)
 # Tried last, after the plug-ins: nearly any file could be one of these.
 GENERAL: Sequence[Reader] = (*id_results.READERS, *table.READERS)
 READERS: Sequence[Reader] = (*TOOLS, *GENERAL)

@@ -20,10 +20,22 @@ from harness.transcript.importing.predictions import CORRECT
 
 Line = tuple[int, list[str]]
 _KINDS = {
-    "target": True, "tgt": True, "genuine": True, "mated": True, "1": True, "true": True,
-    "nontarget": False, "non-target": False, "imp": False, "impostor": False, "imposter": False, "nonmated": False,
-    "non-mated": False, "0": False, "false": False,
-}  # fmt: skip
+    "target": True,
+    "tgt": True,
+    "genuine": True,
+    "mated": True,
+    "1": True,
+    "true": True,
+    "nontarget": False,
+    "non-target": False,
+    "imp": False,
+    "impostor": False,
+    "imposter": False,
+    "nonmated": False,
+    "non-mated": False,
+    "0": False,
+    "false": False,
+}
 # Of these, what may as well be the label of what was compared, such as the number of an image.
 _FIGURES = ("0", "1", "true", "false")
 _HEADER = "modelid"
@@ -165,9 +177,17 @@ class _TrialScores:
             what = "genuine" if kinds == {False} else "impostor"
             raise ForeignError(f"{self.source.name}: no {what} trial; are these columns what they seem to be?")
         return ImportedRun(
-            self.source.name, UNNAMED, self.source.stem, self.results, tool=tool, verdict=CORRECT, graded=False,
-            task=SCORE.name, params={"threshold": self.at}, notes=notes,
-        )  # fmt: skip
+            self.source.name,
+            UNNAMED,
+            self.source.stem,
+            self.results,
+            tool=tool,
+            verdict=CORRECT,
+            graded=False,
+            task=SCORE.name,
+            params={"threshold": self.at},
+            notes=notes,
+        )
 
     def _raise(self) -> None:
         if self.mistakes.count:

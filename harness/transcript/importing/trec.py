@@ -90,10 +90,16 @@ def read_run(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     results = [_result(source, topic, found.get(topic, {}), judged[topic]) for topic in topics]
     return [
         ImportedRun(
-            source.name, UNNAMED, tag or source.stem, results, tool="a TREC run", verdict=VERDICT,
-            notes=_notes(topics, found, judged), directions=dict.fromkeys(results[0].marks, True),
+            source.name,
+            UNNAMED,
+            tag or source.stem,
+            results,
+            tool="a TREC run",
+            verdict=VERDICT,
+            notes=_notes(topics, found, judged),
+            directions=dict.fromkeys(results[0].marks, True),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _result(
