@@ -18,7 +18,7 @@ from benchmarks.timing import Timing, best, print_timings
 from harness.analysis.curve import Curve
 from harness.api.curve_result import CurveResult
 from harness.api.curves import roc
-from tests.curves.transcripts import scores, write_transcript
+from tests.analysis.curves.transcripts import scores, write_transcript
 
 CASES = 2000
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.timing import Timing, print_timings, program_usage
-from tests.reporting.runs import scored_run
+from tests.report.runs import scored_run
 
 COLUMNS = ("place", "noise", "channel", "positive")
 

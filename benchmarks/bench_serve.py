@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.timing import perf_counter
 from harness.site.layout import TOP, file_path, index_path
 from harness.site.sites import open_folder
-from tests.serving.served import Served, hate_serve, nginx, nginx_program, published_site
+from tests.server.served import Served, hate_serve, nginx, nginx_program, published_site
 
 CONNECTIONS = 8
 REQUESTS = 3000

@@ -15,7 +15,7 @@ from benchmarks.timing import Timing, best, print_timings
 from harness.site.audit import audit
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
-from tests.serving.served import Served, serve_here
+from tests.server.served import Served, serve_here
 
 CASES = 100_000
 

@@ -49,7 +49,7 @@ NOT_RUN = {
     "README.md": Counter({".ci/run does": 2}),
     "docs/start/index.md": Counter({".ci/run does": 1}),
     "docs/how-to/scale.md": Counter({"needs machines": 1, "needs keys": 1}),
-    "docs/how-to/serving.md": Counter({"tests/serving starts nginx with it": 1}),
+    "docs/how-to/serving.md": Counter({"tests/server starts nginx with it": 1}),
     "docs/reference/architecture.md": Counter({"a drawing": 1}),
     "docs/reference/contributing.md": Counter({".ci/run does": 1}),
     "docs/reference/measures.md": Counter({"tests/recipes/ does": 1}),

@@ -25,20 +25,19 @@ OF_ROOMS = {
 # The tests that have most to do with what rooms bring in, and with how they do it.
 TESTS = (
     "tests/test_house.py",
+    "tests/analysis",
     "tests/api",
     "tests/cli",
-    "tests/comparing",
-    "tests/curves",
     "tests/engine",
     "tests/goldens",
-    "tests/identification",
+    "tests/matrices",
+    "tests/measures",
     "tests/products",
     "tests/report",
     "tests/script",
     "tests/security/test_outputs.py",
     "tests/site/test_names.py",
     "tests/tasks",
-    "tests/tuning",
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from harness.analysis.look import FIELDS, CaseQuery, TranscriptOverview, field_value
+from harness.analysis.case_query import FIELDS, CaseQuery, TranscriptOverview, field_value
 from harness.analysis.run_names import check_same_test
 from harness.errors import TranscriptError
 from harness.model import Trial

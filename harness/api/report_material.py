@@ -9,8 +9,8 @@ from functools import cached_property
 from harness.analysis.align import AlignedRuns, Run
 from harness.analysis.breakdown import Breakdown, break_down
 from harness.analysis.cells import Measurement
+from harness.analysis.notable_cases import CasesById
 from harness.analysis.rate import distinct_groups
-from harness.analysis.telling_cases import CasesById
 from harness.api.report_options import ReportOptions
 from harness.api.transcripts import OpenedTranscripts
 from harness.errors import HateError

@@ -24,9 +24,9 @@ from harness.report.formats import Format, json_lines
 from harness.report.text import safe, safe_message
 from harness.script.cases import CaseSet, read_cases, training
 from harness.script.design import FIXED_COLUMNS
+from harness.script.leakage import telling_columns
 from harness.script.load import SUFFIX, read_script, table_names
 from harness.script.references import FOR_OTHERS
-from harness.script.telling import telling_columns
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
 from harness.site.judging import audit_file

@@ -25,10 +25,10 @@ from harness.report.numbers import interval_cell
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert
 from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.first_pass import BLOCK
 from harness.transcript.importing.fold import fold_runs
 from harness.transcript.importing.metrics import directions_note, values_note
 from harness.transcript.importing.registry import formats, read
-from harness.transcript.importing.survey import BLOCK
 
 if TYPE_CHECKING:
     from harness.analysis.run_rates import DesignRate

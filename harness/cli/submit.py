@@ -50,7 +50,7 @@ def submit(words: Sequence[str], options: SubmitOptions) -> None:
     token = read_token(options.token_file)
     if is_exposed(options.site):
         remark(f"hate: your token goes to {masked(options.site)} unencrypted; use https if the site has it")
-    from harness.server.handing_in import Handing, check_all
+    from harness.server.submission_client import Handing, check_all
 
     sources = find_transcripts(words, options, told_apart=False).sources
     files = {source.path: options.name or word_name(source.typed) for source in sources}

@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Protocol, runtime_checkable
 
 from harness.engine.answered_labels import AnsweredLabels
-from harness.engine.earlier import PlannedTrial, unanswered
 from harness.engine.engines import open_session
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
+from harness.engine.resumed_records import PlannedTrial, unanswered
 from harness.engine.stopping import Stopper
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.engine.unit_tally import UnitTally

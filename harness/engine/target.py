@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.engine.earlier import counted_type
+from harness.engine.resumed_records import counted_type
 from harness.errors import OutputError, TranscriptError
 from harness.files.durable import is_locked
 from harness.model import Counts

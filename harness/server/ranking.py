@@ -17,7 +17,7 @@ from harness.report.blocks import Block
 from harness.report.numbers import method_words
 from harness.report.rate import measure_table
 from harness.report.sampling import INDEPENDENT, target_text
-from harness.server.board import shown_path
+from harness.server.blind_board import shown_path
 from harness.server.state import SiteState, find_test, transcripts_of
 from harness.site.layout import BestEntry, TestEntry, TranscriptEntry
 from harness.stats.replication.method import Replication

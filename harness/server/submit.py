@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from harness.errors import DataError, HateError, OutputError, TranscriptError
 from harness.files.memory_cache import MemoryCache
 from harness.report.text import safe
-from harness.server.board import BlindSubmission, Board
+from harness.server.blind_board import BlindSubmission, Board
 from harness.server.connections import address_key
 from harness.server.database import Database, Token
 from harness.server.inspection import check_size, inspect_transcript, judge_submission

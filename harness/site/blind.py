@@ -23,8 +23,8 @@ from harness.files.toml import read_toml
 from harness.files.toml_text import toml_text
 from harness.model import BlindTrial, Case
 from harness.script.cases import CaseSet, cases_without_data
+from harness.script.leakage import folders_tell, telling_columns, truth_of
 from harness.script.load import Script, load_script
-from harness.script.telling import folders_tell, telling_columns, truth_of
 from harness.site.candidates import TestCandidate, read_test_candidate
 from harness.tasks.answers import shown
 from harness.transcript.format import Header

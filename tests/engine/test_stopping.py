@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.comparing.transcripts import transcript
+from tests.analysis.transcripts import transcript
 from tests.security.forging import Lines, forge
 from tests.workshop import Workshop
 

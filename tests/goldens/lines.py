@@ -129,14 +129,14 @@ fetch hdigits
 # Commands that print no data, or data of other machines; each is held elsewhere.
 WITHOUT = {
     "test": "prints only what is unexpected: tests/cli/test_regression.py",
-    "report": "writes a page: tests/reporting",
+    "report": "writes a page: tests/report",
     "convert": "writes a transcript: tests/products/test_forms.py",
-    "serve": "prints where it listens: tests/serving",
-    "submit": "needs a server: tests/serving/test_submit_command.py",
-    "token": "secrets: tests/serving/test_serving_tokens.py",
+    "serve": "prints where it listens: tests/server",
+    "submit": "needs a server: tests/server/test_submit_command.py",
+    "token": "secrets: tests/server/test_tokens.py",
     "cache": "what this machine downloaded: tests/site/test_fetch.py",
     "check": "prints mistakes: tests/cli/test_check.py",
-    "new": "writes files: tests/script, tests/identification/test_new_matrix.py",
+    "new": "writes files: tests/script, tests/matrices/test_new_matrix.py",
     "completion": "a shell script: tests/cli/test_commands.py",
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.lab.anova.command import anova
-from tests.comparing.score_runs import World
+from tests.analysis.score_runs import World
 from tests.workshop import Workshop
 
 WORLD = World(strata=6, size=8, seed=3)

@@ -10,7 +10,7 @@ import harness
 from harness.cli.compare import compare_command
 from harness.lab.binormal.statistics import binormal_of_scores
 from harness.stats.curves.scores import make_scored_cases
-from tests.comparing.score_runs import World
+from tests.analysis.score_runs import World
 from tests.workshop import Workshop
 
 WORLD = World(strata=6, size=8, seed=3)

@@ -5,7 +5,7 @@ import pytest
 
 import harness
 from harness.lab.opinions.posterior import discordant_posterior
-from tests.comparing.transcripts import transcript
+from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop
 
 

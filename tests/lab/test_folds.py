@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.comparing.transcripts import transcript
+from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop
 
 CASES, FOLDS = 120, 6

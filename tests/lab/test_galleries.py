@@ -9,8 +9,8 @@ from harness.errors import DataError, UsageError
 from harness.lab.galleries.analysis import sets_of
 from harness.lab.galleries.statistics import GalleryEffect, gallery_effect, mixed
 from harness.matrices.matrix import Matrix
-from tests.identification.matrix_files import slow_rank
-from tests.identification.virtual import people_matrix, write_matrix
+from tests.matrices.matrix_files import slow_rank
+from tests.matrices.virtual import people_matrix, write_matrix
 from tests.report.test_tidy_csv import rows
 from tests.workshop import Workshop
 

@@ -9,7 +9,7 @@ from harness.lab.methods.analysis import MethodComparison, compare_methods
 from harness.stats.designs import design_variances
 from harness.stats.identification import cmc
 from harness.stats.replication.sample import make_sample
-from tests.identification.virtual import people_matrix, write_matrix
+from tests.matrices.virtual import people_matrix, write_matrix
 from tests.security.test_one_line_errors import DEGENERATE, write_degenerate
 from tests.workshop import Workshop
 

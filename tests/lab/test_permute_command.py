@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.identification.virtual import people_matrix, write_matrix
+from tests.matrices.virtual import people_matrix, write_matrix
 from tests.report.test_tidy_csv import limits, rows
 from tests.workshop import Workshop
 

@@ -14,8 +14,8 @@ from harness.lab.permute.report import plot_permutation
 from harness.lab.permute.statistics import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
 from harness.matrices.labels import Labels
 from harness.matrices.matrix import Matrix
-from tests.identification.matrix_files import slow_rank
-from tests.identification.virtual import people_matrix
+from tests.matrices.matrix_files import slow_rank
+from tests.matrices.virtual import people_matrix
 
 # Table 6b of the paper: the pattern of a balanced sample, gallery image first.
 TABLE_6B = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 0), (2, 1), (3, 0), (3, 1)]

@@ -10,7 +10,7 @@ from harness.errors import UsageError
 from harness.lab.galleries.command import galleries
 from harness.lab.methods.command import methods
 from harness.lab.permute.command import permute
-from tests.identification.virtual import people_matrix, write_matrix
+from tests.matrices.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
 
 CALLS: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {

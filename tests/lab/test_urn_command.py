@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tests.identification.virtual import people_matrix, write_matrix
 from tests.lab.weather import Weather, write_weather
+from tests.matrices.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
 
 QUICK = ("--permutations", "99", "--format", "json")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.lab.zoo.command import zoo
-from tests.comparing.transcripts import transcript
+from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop
 
 

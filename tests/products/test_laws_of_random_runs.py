@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import harness
 from harness.api.result import Result
 from harness.errors import HateError
-from tests.comparing.transcripts import transcript
+from tests.analysis.transcripts import transcript
 from tests.products.laws import differences, forwards
 
 pytestmark = pytest.mark.slow

@@ -111,9 +111,9 @@ QUESTIONS = of_commands_here(QUESTIONS)
 # Commands with formats that are not asked.
 NOT_ASKED = {
     "publish": "its table is a list of what was written, held in tests/site",
-    "submit": "it needs a site that is served, held in tests/serving",
+    "submit": "it needs a site that is served, held in tests/server",
     "fetch": "its table is a list of what was downloaded, held in tests/site",
-    "token list": "held in tests/serving",
+    "token list": "held in tests/server",
     "cache verify": "it lists what is damaged, held in tests/site",
     "describe": "a page of prose about a test, without a table; held in tests/cli",
     "cases": "it gives the cases themselves, as lines of JSON and as CSV; see below",

@@ -28,7 +28,7 @@ from harness.report.plots.style import BACKGROUND, COLOURS, DASHES, DIM, GREY, G
 from harness.stats.curves.histogram import score_histogram
 from harness.stats.curves.scores import counts_of, make_scored_cases
 from harness.stats.rates import Interval
-from tests.curves.transcripts import random_scores, scores, write_transcript
+from tests.analysis.curves.transcripts import random_scores, scores, write_transcript
 
 # Measuring a finished picture warns again of letters that no font has.
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph")

@@ -17,7 +17,7 @@ from harness.site.layout import FORMAT, Ref, Release, ReleaseFile, TranscriptEnt
 from harness.site.publish import publish
 from harness.site.sites import open_folder
 from tests.security.forging import Lines, all_right, forge, read_lines, write_lines
-from tests.serving.served import serve_here
+from tests.server.served import serve_here
 from tests.workshop import Workshop
 
 THREE = "def answer(case, params):\n    return 'x2'\n"

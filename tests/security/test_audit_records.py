@@ -13,8 +13,8 @@ from harness.errors import TranscriptError
 from harness.model import Counts
 from harness.script.gallery import select_cases
 from harness.site.audit import Audit, audit
-from tests.identification.rank_tests import GALLERY, PROBES
 from tests.security.forging import Lines, all_right, forge, read_lines, write_lines
+from tests.tasks.rank_tests import GALLERY, PROBES
 from tests.workshop import Workshop
 
 # Wrong on some cases, refuses one, and crashes on one.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.engine.earlier import unanswered
+from harness.engine.resumed_records import unanswered
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.model import Case, ErrorKind, Outcome, Trial
 from harness.transcript import write as writing

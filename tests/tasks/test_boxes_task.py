@@ -13,8 +13,8 @@ from harness.model import Answer, Case
 from harness.tasks.box_lists import found_boxes, recorded_detections, true_boxes
 from harness.tasks.boxes import BOXES
 from harness.tasks.task import AnswerError, TaskRules
+from tests.analysis.transcripts import transcript
 from tests.boxes import plain_iou
-from tests.comparing.transcripts import transcript
 from tests.simulation import examples
 from tests.workshop import Workshop
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from harness.analysis.telling_cases import RecordedReply, TellingCase, TellingCases
+from harness.analysis.notable_cases import RecordedReply, TellingCase, TellingCases
 from harness.files.thumbnails import thumbnail
 from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part

@@ -25,9 +25,9 @@ from harness.tasks.task import Task
 from harness.transcript.format import IMPORT, AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
+from harness.transcript.importing.first_pass import BLOCK, Survey
 from harness.transcript.importing.metrics import KeptValues, SuccessRule, find_success_rule
 from harness.transcript.importing.predictions import CORRECT
-from harness.transcript.importing.survey import BLOCK, Survey
 from harness.transcript.write import TranscriptWriter
 
 FIXED = ("id", "expect", "truth")

@@ -11,7 +11,7 @@ from harness.options import checked_directions, split_names
 from harness.params import nearest
 from harness.transcript.format import ValueInfo
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
-from harness.transcript.importing.survey import MetricFacts, Survey
+from harness.transcript.importing.first_pass import MetricFacts, Survey
 
 # What lm-evaluation-harness calls an answer as it is; a metric of it has no filter in its name.
 NO_FILTER = "none"

@@ -32,9 +32,9 @@ from harness.transcript.importing.file import (
     flat,
     shown,
 )
+from harness.transcript.importing.first_pass import BLOCK
 from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
-from harness.transcript.importing.survey import BLOCK
 from harness.transcript.storage import PARQUET_MAGIC
 
 _DELIMITERS = ",\t;|"
