@@ -15,8 +15,15 @@ from harness.errors import UsageError
 from harness.options import CurvePictureOptions, PictureOptions
 from harness.options.curves import CurveOptions, FrocOptions, PrOptions
 from harness.report.blocks import Block, Table
-from harness.report.curve_chart import corner_chart, corner_of, curve_chart
-from harness.report.curve_data import CurveData, curve_data, curve_table, plain_data
+from harness.report.curve_chart import (
+    CurveData,
+    corner_chart,
+    corner_of,
+    curve_chart,
+    curve_data,
+    curve_table,
+    plain_data,
+)
 from harness.report.curve_view import CurveView
 from harness.report.curves import curve_blocks
 from harness.report.formats import Format, render_document

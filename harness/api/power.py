@@ -12,7 +12,7 @@ from harness.options import PictureOptions
 from harness.options.power import PlanningGoal, PowerOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
-from harness.report.plots.power import plot_power
+from harness.report.plots.settings import plot_power
 from harness.report.power import power_blocks, power_table, rule_blocks, rule_table
 from harness.stats.planning import rule_of_30, rule_of_three
 

@@ -14,7 +14,7 @@ from harness.options.comparing import RateOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
-from harness.report.plots.reliability import plot_reliability
+from harness.report.plots.scores import plot_reliability
 from harness.report.plots.values import plot_errors
 from harness.report.rate import rate_blocks, rate_json
 from harness.report.rate import tidy_table as rate_table

@@ -19,8 +19,7 @@ from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
-from harness.report.remarks import say
-from harness.report.text import safe
+from harness.report.text import safe, say
 from harness.script.cases import CaseSet, load_cases
 from harness.site.fetch import fetch_data
 from harness.site.tests import find_test

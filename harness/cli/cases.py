@@ -15,8 +15,7 @@ from harness.files.sorting import in_lists
 from harness.options.cases import DiffOptions, ShowOptions
 from harness.report.blocks import Table
 from harness.report.formats import Format, render
-from harness.report.remarks import fitted
-from harness.report.text import safe
+from harness.report.text import fitted, safe
 
 # How many rows of a table are laid out at a time, so that the first page appears at once.
 PAGE = 200

@@ -116,8 +116,7 @@ def _drop_output() -> None:
 
 def complain(text: str, status: int, note: str = "") -> int:
     """Say what is wrong, and how to fix it."""
-    from harness.report.remarks import say
-    from harness.report.text import safe
+    from harness.report.text import safe, say
 
     say(f"hate: {text.rstrip() or 'error'}")
     if note:

@@ -105,7 +105,7 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
 def add_foreign_options(command: click.Command) -> None:
     """Give a command the options that other packages add to its set."""
     from harness.options.entries import include_others
-    from harness.report.remarks import say
+    from harness.report.text import say
 
     for problem in include_others():
         say(f"hate: {problem}")

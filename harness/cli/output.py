@@ -57,7 +57,6 @@ def check_plot(path: Path | None, option: str = "--plot") -> None:
 
 def remark(text: str) -> None:
     """A line beside the results: on stderr, so that piped output stays clean."""
-    from harness.report.remarks import say
-    from harness.report.text import safe
+    from harness.report.text import safe, say
 
     say(safe(text))

@@ -19,9 +19,8 @@ from harness.model import Trial
 from harness.options import InterfaceOptions, OverwriteOptions, Writes, option
 from harness.report.counts import rate_words
 from harness.report.junit import JunitCase, JunitStatus, JunitSuite, junit_lines
-from harness.report.remarks import fitted
-from harness.report.text import safe
-from harness.report.trials import trial_line
+from harness.report.run_sentences import trial_line
+from harness.report.text import fitted, safe
 from harness.script.library import scripts_in
 from harness.script.load import SUFFIX
 

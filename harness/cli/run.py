@@ -22,8 +22,8 @@ from harness.engine.run import ask, run
 from harness.errors import UsageError
 from harness.options import InterfaceOptions, OptionSet, Range, option
 from harness.report.formats import Format
+from harness.report.run_sentences import trial_details, trial_line
 from harness.report.text import json_text
-from harness.report.trials import trial_details, trial_line
 from harness.transcript.storage import open_lines
 
 # How many ids are looked through for one that is like a misspelt one.

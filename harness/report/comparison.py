@@ -9,13 +9,17 @@ from harness.analysis.run_names import identity_json
 from harness.analysis.sampling import estimate_json
 from harness.analysis.value_errors import Agreement
 from harness.report.blocks import Block, Heading, Paragraphs
-from harness.report.comparison_details import asked_blocks, detail_blocks, margin_blocks, operating_blocks
+from harness.report.comparison_details import (
+    asked_blocks,
+    detail_blocks,
+    margin_blocks,
+    operating_blocks,
+    tutorial_blocks,
+)
 from harness.report.groups import breakdown_json
-from harness.report.numbers import left_out_line, p_is, why_untested
+from harness.report.numbers import left_out_line, p_is, sampling_lines, target_words, why_untested
 from harness.report.pairs import PairOutput, design_table, pair_records, pair_table_of
 from harness.report.runs import ranking_table, run_records, summary_table
-from harness.report.sampling import sampling_lines, target_words
-from harness.report.tutorial import tutorial_blocks
 from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 

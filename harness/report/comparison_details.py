@@ -1,4 +1,4 @@
-"""The other parts of a comparison for people: operating points, resources, margins, groups, items."""
+"""The other parts of a comparison for people: operating points, resources, margins, groups, items, the tutorial."""
 
 import math
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
 from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult
+from harness.analysis.pairs import Pair
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
@@ -15,7 +16,7 @@ from harness.report.groups import group_blocks
 from harness.report.numbers import correction_name, interval_cell, percent
 from harness.report.pairs import PairOutput, pair_table_of
 from harness.report.runs import cost_table
-from harness.report.verdicts import margin_verdict
+from harness.report.verdicts import IF_INDEPENDENT, margin_verdict
 
 # Cases at either end of the list that are shown; JSON has all.
 MAX_ITEMS = 10
@@ -170,3 +171,53 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
 def _item_table(which: str, items: list[ItemStatistics]) -> Table:
     rows: list[list[Cell]] = [[item.id, item.solved, item.discrimination] for item in items]
     return Table([f"{which} discriminating case", "solved by", "discrimination"], rows)
+
+
+def better_table(comparison: Comparison) -> Table:
+    """Which was better, and on how many cases."""
+    names = comparison.aligned.names
+    rows: list[list[Cell]] = [
+        [f"{names[i]} better", *("x" if count is None else count for count in row)]
+        for i, row in enumerate(comparison.better)
+    ]
+    return Table(["", *(f"{name} worse" for name in names)], rows)
+
+
+def pair_table(comparison: Comparison, pair: Pair) -> Table:
+    """The 2 x 2 table of a pair."""
+    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
+    rows: list[list[Cell]] = [
+        [f"{b} failed", pair.n_ff, pair.n_sf],
+        [f"{b} succeeded", pair.n_fs, pair.n_ss],
+    ]
+    return Table(["", f"{a} failed", f"{a} succeeded"], rows)
+
+
+def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
+    """The tutorial's three lines, which treat cases as independent; none if another measure than success decides."""
+    if comparison.other_measure:
+        return []
+    a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
+    lines = [f"Z score is {pair.z:.3f}"]
+    condition = "" if comparison.sampling.psu is None else f", {IF_INDEPENDENT}"
+    if pair.confidence_differ is None or pair.confidence_better is None or pair.better is None:
+        return [*lines, f"less than 90% confident that {a} and {b} do not give equivalent results{condition}"]
+    better = comparison.aligned.names[pair.better]
+    worse = b if pair.better == pair.a else a
+    return [
+        *lines,
+        f"{pair.confidence_differ * 100:g}% confident that {a} and {b} do not give equivalent results{condition}",
+        f"{pair.confidence_better * 100:g}% confident that {better} was superior to {worse}{condition}",
+    ]
+
+
+def tutorial_blocks(comparison: Comparison, *, better: bool, tables: bool) -> list[Block]:
+    """Number 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
+    blocks: list[Block] = []
+    if better and comparison.baseline is None:
+        heading = f"{comparison.aligned.counted.capitalize()} on which one succeeded and another failed"
+        blocks += [Heading(heading), better_table(comparison)]
+    for pair in comparison.pairs if tables else []:
+        blocks.append(pair_table(comparison, pair))
+        blocks += [Paragraphs(lines)] if (lines := tutorial_lines(comparison, pair)) else []
+    return blocks

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis.confusion import ClassRate, Confusion, matrix_difference
 from harness.report.blocks import Block, Cell, ExactNumber, Heading, Paragraphs, Table
-from harness.report.numbers import interval_cell, method_words, percent
-from harness.report.sampling import target_text
+from harness.report.numbers import interval_cell, method_words, percent, target_text
 
 # A wider matrix is unreadable on a terminal or a page.
 MAX_COLUMNS = 20

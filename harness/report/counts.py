@@ -9,8 +9,7 @@ from harness.model import Counts
 from harness.params import Value
 from harness.report.blocks import Cell, ExactNumber, Table
 from harness.report.formats import Format
-from harness.report.numbers import interval_cell, interval_text, method_words
-from harness.report.sampling import target_words
+from harness.report.numbers import interval_cell, interval_text, method_words, target_words
 from harness.stats.rates import Interval, wilson
 
 if TYPE_CHECKING:

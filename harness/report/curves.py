@@ -7,8 +7,7 @@ from harness.analysis.curve import Curve, CurveCrossings, RequestedPoint, summar
 from harness.report.blocks import Block, Cell, Limits, Paragraphs, Table
 from harness.report.curve_chart import SUMMARIES
 from harness.report.curve_view import CurveView
-from harness.report.numbers import interval_cell, interval_text, method_words, percent
-from harness.report.sampling import target_text
+from harness.report.numbers import interval_cell, interval_text, method_words, percent, target_text
 from harness.stats.curves.free_response import FALSE_POSITIVES
 
 # If more pairs cross, they are a table.

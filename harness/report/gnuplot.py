@@ -4,9 +4,9 @@ from pathlib import PurePath
 
 from harness.options import AxisLimits, PictureOptions
 from harness.report.chart import Chart, ChartAxis, Series
-from harness.report.curve_data import data_block
+from harness.report.curve_chart import data_block
 from harness.report.palette import GUIDE, RULE, colour, dashes
-from harness.report.plots.names import PictureNames
+from harness.report.plots.labels import PictureNames
 from harness.report.plots.style import WIDTH
 from harness.report.text import safe
 

@@ -19,11 +19,11 @@ from harness.report.numbers import (
     p_cell,
     p_is,
     percent,
+    sampling_lines,
     share_text,
     shown_name,
     why_untested,
 )
-from harness.report.sampling import sampling_lines
 from harness.report.verdicts import error_lines
 from harness.stats.estimate import Estimate
 from harness.stats.rates import wilson

@@ -1,9 +1,12 @@
-"""Make text from others harmless (no escape sequences, markup, TeX commands or formulas), and wrap it."""
+"""Make text from others harmless (no escape sequences, markup, TeX commands or formulas), wrap and print it."""
 
 import re
+import shutil
+import sys
 import textwrap
 import unicodedata
 from html import escape
+from typing import TextIO
 
 # Control characters, line separators, marks that reverse the direction of text, and surrogates.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -24,6 +27,7 @@ _TEX = {
     "|": r"\textbar{}",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~])")
+NARROWEST = 40
 # Blanks at which no line breaks: 95 %, p = 0.05. NUL, which harmless text never has, stands for them.
 _JOINED = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<] \d)|(?<=\bp [=<]) (?=\d)")
 
@@ -117,3 +121,21 @@ def wrapped_lines(text: str, size: int, *, cut: bool = False) -> list[str]:
     joined = _JOINED.sub("\0", text)
     lines = textwrap.wrap(joined, size, break_long_words=cut, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines] or [""]
+
+
+def say(text: str) -> None:
+    """A remark or an error on stderr."""
+    print(fitted(safe_message(text), sys.stderr), file=sys.stderr)
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """Harmless text as a stream should get it: on a terminal wrapped between words, so that paths stay whole."""
+    if not stream.isatty():
+        return text
+    columns = max(NARROWEST, shutil.get_terminal_size().columns)
+    return "\n".join(_wrapped(line, columns) for line in text.split("\n"))
+
+
+def _wrapped(line: str, columns: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    return wrapped(line.lstrip(" "), columns, indent=indent) if len(line) > columns else line

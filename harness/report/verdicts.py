@@ -7,8 +7,16 @@ from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.measures import Measure
-from harness.report.numbers import degrees_of_freedom, distance, method_name, method_words, p_is, percent
-from harness.report.sampling import INDEPENDENT, target_words
+from harness.report.numbers import (
+    INDEPENDENT,
+    degrees_of_freedom,
+    distance,
+    method_name,
+    method_words,
+    p_is,
+    percent,
+    target_words,
+)
 from harness.stats.clustering import real_error
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity

@@ -14,9 +14,8 @@ from harness.analysis.standing import RunStanding, ranking_options, read_ranked,
 from harness.errors import DataError, HateError, TranscriptError
 from harness.options.comparing import RateOptions
 from harness.report.blocks import Block
-from harness.report.numbers import method_words
+from harness.report.numbers import INDEPENDENT, method_words, target_text
 from harness.report.rate import measure_table
-from harness.report.sampling import INDEPENDENT, target_text
 from harness.server.blind_board import shown_path
 from harness.server.state import SiteState, find_test, transcripts_of
 from harness.site.layout import BestEntry, TestEntry, TranscriptEntry

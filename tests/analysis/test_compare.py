@@ -13,7 +13,7 @@ from harness.api.transcripts import metric_remark
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
 from harness.report.comparison import comparison_json
-from harness.report.tutorial import tutorial_lines
+from harness.report.comparison_details import tutorial_lines
 from harness.report.verdicts import pair_verdict
 from harness.stats.arrays import BoolArray
 from harness.stats.clustering import intraclass_correlation, intraclass_of_differences

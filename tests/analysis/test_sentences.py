@@ -12,7 +12,7 @@ from scipy import stats
 from harness.analysis.comparison import Comparison
 from harness.report.blocks import Paragraphs
 from harness.report.comparison import comparison_blocks
-from harness.report.tutorial import tutorial_lines
+from harness.report.comparison_details import tutorial_lines
 from harness.report.verdicts import pair_verdict
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication

@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.options import CurvePictureOptions, PictureOptions
 from harness.report.plots.canvas import Picture
 from harness.report.plots.heat_maps import plot_confusion
-from harness.report.plots.legends import touches
+from harness.report.plots.labels import touches
 from harness.report.plots.scores import plot_scores
 from harness.report.plots.settings import SettingsChart, SettingValue, plot_settings
 from harness.report.plots.style import BACKGROUND, COLOURS, DASHES, DIM, GREY, GRID, GUIDE, INK, SMALL, THIN

@@ -8,8 +8,7 @@ from harness.analysis.run_names import identity_json
 from harness.api.result import Result
 from harness.lab.anova.analysis import TestedTerm, VarianceAnalysis
 from harness.report.blocks import Block, Column, Heading, Number, Paragraphs, Table, table_of, tidy_table_of
-from harness.report.numbers import p_cell, p_is, share_text
-from harness.report.sampling import sampling_lines
+from harness.report.numbers import p_cell, p_is, sampling_lines, share_text
 
 # A share that would be printed as nothing.
 _LITTLE = 0.001

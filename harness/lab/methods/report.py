@@ -9,8 +9,7 @@ from harness.lab.methods.analysis import NO_STRATA, MethodComparison
 from harness.options import PictureOptions
 from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
 from harness.report.plots.canvas import Picture
-from harness.report.plots.scales import logarithmic
-from harness.report.plots.style import line
+from harness.report.plots.style import line, logarithmic
 from harness.stats.arrays import FloatArray
 
 if TYPE_CHECKING:

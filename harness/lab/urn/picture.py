@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from harness.lab.urn.analysis import UrnExperiment, UrnRow
 from harness.options import PictureOptions
 from harness.report.plots.canvas import Picture
-from harness.report.plots.scales import logarithmic
-from harness.report.plots.style import COLOURS, GREY
+from harness.report.plots.style import COLOURS, GREY, logarithmic
 from harness.report.text import safe
 
 # As the paper draws them: cluster dotted, simple random dashed, stratified dots and dashes.

@@ -6,15 +6,29 @@ from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.report.blocks import Paragraphs, Table
 from harness.report.comparison import combined_line, first_words, joint_lines, multiplicity_lines, ranking_lines
-from harness.report.comparison_details import agreement_blocks, resource_blocks, win_blocks
+from harness.report.comparison_details import (
+    agreement_blocks,
+    better_table,
+    pair_table,
+    resource_blocks,
+    tutorial_lines,
+    win_blocks,
+)
 from harness.report.counts import TALLY
-from harness.report.numbers import percent
-from harness.report.page.bars import Bar, BarColumn
-from harness.report.page.document import DataTable, Facts, Folded, Part, ReportSection, Verdicts, parts_of
+from harness.report.numbers import percent, sampling_lines
+from harness.report.page.document import (
+    Bar,
+    BarColumn,
+    DataTable,
+    Facts,
+    Folded,
+    Part,
+    ReportSection,
+    Verdicts,
+    parts_of,
+)
 from harness.report.pairs import PairOutput, design_table, pair_table_of, tidy_table
 from harness.report.runs import ranking_table, summary_table
-from harness.report.sampling import sampling_lines
-from harness.report.tutorial import better_table, pair_table, tutorial_lines
 from harness.report.verdicts import error_lines, pair_verdict
 
 # Verdicts that stand first; the others are folded.

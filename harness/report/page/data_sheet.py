@@ -10,11 +10,19 @@ from harness.model import Counts
 from harness.report.blocks import Paragraphs, Table
 from harness.report.confusion import MAX_COLUMNS, confusion_blocks
 from harness.report.counts import TALLY, design_words
-from harness.report.numbers import interval_text, percent
-from harness.report.page.bars import Bar, BarColumn
-from harness.report.page.document import DataTable, Facts, KeyFigure, KeyFigures, Part, ReportSection, parts_of
+from harness.report.numbers import INDEPENDENT, interval_text, percent, sampling_lines
+from harness.report.page.document import (
+    Bar,
+    BarColumn,
+    DataTable,
+    Facts,
+    KeyFigure,
+    KeyFigures,
+    Part,
+    ReportSection,
+    parts_of,
+)
 from harness.report.rate import explained_blocks, left_out_lines, measure_table, tidy_table
-from harness.report.sampling import INDEPENDENT, sampling_lines
 from harness.stats.estimate import Estimate
 from harness.stats.rates import wilson
 from harness.stats.replication.method import Replication

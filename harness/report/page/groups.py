@@ -9,8 +9,7 @@ from harness.report.blocks import Cell, Heading, Paragraphs, Table
 from harness.report.chart import Band, Chart, ChartAxis, Series
 from harness.report.groups import gap_lines, group_blocks
 from harness.report.numbers import estimate_cells, percent
-from harness.report.page.bars import Bar, BarColumn
-from harness.report.page.document import DataTable, Folded, Part, ReportSection
+from harness.report.page.document import Bar, BarColumn, DataTable, Folded, Part, ReportSection
 from harness.stats.replication.method import Replication
 
 # Groups of all columns that are called the worst.

@@ -10,8 +10,8 @@ from typing import Any
 from harness.report.blocks import Heading, Limits, Paragraphs, Table, cell_text
 from harness.report.chart import Chart
 from harness.report.formats import Format, render
-from harness.report.page.bars import BarColumn
 from harness.report.page.document import (
+    BarColumn,
     CaseAnswer,
     CaseCard,
     CaseCards,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from harness.report.chart import Chart, ChartAxis, Series, round_ticks, stepped
-from harness.report.page.bars import Bar, BarColumn
+from harness.report.page.document import Bar, BarColumn
 from harness.report.palette import COLOURS, DOTS, INK, QUIET, RULE, dashes
 from harness.report.text import html, shortened
 

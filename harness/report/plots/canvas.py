@@ -7,6 +7,7 @@ page.save(Path("roc.pdf"))          # or page.svg(prefix="roc-") for a page
 """
 
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,12 +18,9 @@ from typing import TYPE_CHECKING, Any, Self
 from harness.errors import MissingExtra, OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.options import AxisLimits, PictureOptions
-from harness.report.plots.legends import LegendRequest, place_legends
-from harness.report.plots.names import PictureNames
-from harness.report.plots.point_labels import PointLabel, place_labels
+from harness.report.plots.labels import LegendRequest, PictureNames, PointLabel, place_labels, place_legends
 from harness.report.plots.style import BAND, DIM, FURTHER_FONTS, STYLE, WIDTH
-from harness.report.plots.svg import svg_element
-from harness.report.text import safe, wrapped
+from harness.report.text import html, safe, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,16 +118,16 @@ class Picture:
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it; the name's end says in which format. An existing file is refused, unless forced."""
-        write_output(path, self._written(path.suffix.lower()[1:]), force=force, what="the picture")
+        write_output(path, self._rendered(path.suffix.lower()[1:]), force=force, what="the picture")
 
     def svg(self, *, prefix: str = "", alt: str = "") -> str:
         """An <svg> element for a page, with colours as attributes, so that a page may map them: see `style`.
 
         `prefix` keeps its ids apart from those of others, `alt` says what it shows.
         """
-        return svg_element(self._written("svg").decode("utf-8"), prefix, alt)
+        return svg_element(self._rendered("svg").decode("utf-8"), prefix, alt)
 
-    def _written(self, kind: str) -> bytes:
+    def _rendered(self, kind: str) -> bytes:
         dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
         page = io.BytesIO()
         with _style(), _any_letters():
@@ -197,3 +195,35 @@ def _any_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
+
+
+# An SVG file as an element of a page: no names in comments, no ids or rules that reach other pictures, no styles.
+# A page may forbid style attributes (a content security policy), and can map colours that are attributes: [fill="..."].
+
+_NOT_SHOWN = re.compile(
+    r"<!--.*?(?:-->\n?|\Z)|(?<!\s)\s*+(?:<metadata>.*?(?:</metadata>|\Z)|<style.*?(?:</style>|\Z))", re.DOTALL
+)
+_REFERENCE = re.compile(r"(href=\"|url\()#([^\")]+)")
+# What the file says in its <style>, for all lines that say nothing else.
+_LINES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+
+
+def svg_element(text: str, prefix: str, alt: str) -> str:
+    """The element; `prefix` is put before its ids, `alt` says what it shows."""
+    text = _NOT_SHOWN.sub("", text[text.index("<svg") :])
+    used = {name for _, name in _REFERENCE.findall(text)}
+    text = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}{match[1]}"' if match[1] in used else "", text)
+    text = _REFERENCE.sub(rf"\1#{prefix}\2", text)
+    text = re.sub(r' style="([^"]*)"', lambda match: _style_attributes(match[1]), text)
+    words = f'role="img" aria-label="{html(alt)}"' if alt else 'aria-hidden="true"'
+    return text.replace("<svg", f"<svg {words}{_attributes(_LINES)}", 1)
+
+
+def _style_attributes(style: str) -> str:
+    """The rules of a style attribute as attributes."""
+    rules = dict(rule.split(":", 1) for rule in style.split(";") if ":" in rule)
+    return _attributes({name.strip(): value.strip() for name, value in rules.items() if "blend" not in name})
+
+
+def _attributes(attributes: dict[str, str]) -> str:
+    return "".join(f' {name}="{value}"' for name, value in attributes.items())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.options import PictureOptions
 from harness.report.chart import Chart, ChartAxis, Series, deviate
 from harness.report.plots.canvas import Picture
-from harness.report.plots.scales import logarithmic
-from harness.report.plots.style import BACKGROUND, BAND, DIM, colour, dot, guide, line, thin
+from harness.report.plots.style import BACKGROUND, BAND, DIM, colour, dot, guide, line, logarithmic, thin
 from harness.report.text import shortened
 
 if TYPE_CHECKING:

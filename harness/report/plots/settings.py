@@ -1,24 +1,28 @@
-"""Pictures of what settings came to: over one parameter a line with its band, over two a heat map."""
+"""Pictures over what can be chosen: one parameter (a line with its band), two (a heat map), the size of a test."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from harness.analysis.power import PowerPlan
 from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.params import Value
 from harness.report.plots.canvas import Picture
 from harness.report.plots.heat_maps import MAX_TICKS, draw_grid, value_words
-from harness.report.plots.scales import logarithmic
-from harness.report.plots.style import BAND, COLOURS, SMALL
+from harness.report.plots.style import BAND, COLOURS, DASHES, SMALL, guide, logarithmic
 from harness.stats.rates import Interval
+
+if TYPE_CHECKING:
+    pass
 
 # Below what the best of settings on a test's own cases is.
 ON_TEST = "A value chosen here is tuned on the test's own cases."
 # From this ratio of the largest to the smallest on, equal ratios make the axis logarithmic.
 LOGARITHMIC = 20.0
 MAX_MARKS = 40
+POWER_LABELS = {"width": "width of the interval", "detectable": "smallest difference that is shown"}
 
 
 @dataclass(frozen=True)
@@ -144,3 +148,34 @@ def _plot_grid(chart: SettingsChart, look: PictureOptions | None) -> Picture:
 def _note(page: Picture, text: str) -> None:
     if text:
         page.note(text, SMALL)
+
+
+def plot_power(plan: PowerPlan, look: PictureOptions | None = None) -> Picture:
+    """The curve, with the goal and where it is reached."""
+    from matplotlib.ticker import MaxNLocator
+
+    request = plan.request
+    falls = request.measured != "power"
+    goal = request.width if falls else request.power
+    with Picture(look, height=2.6) as page:
+        sheet = page.sheet
+        sheet.plot(plan.curve_units, plan.curve, color=COLOURS[0])
+        if request.units is None and goal is not None and plan.units is not None:
+            sheet.axhline(goal, **guide(linewidth=0.8, linestyle=DASHES[1]))
+            sheet.plot([plan.units], [plan.reached], marker="o", markersize=4, color=COLOURS[1])
+            sheet.annotate(
+                f"{plan.units:,} {page.name(plan.unit)}",
+                (plan.units, plan.reached),
+                textcoords="offset points",
+                xytext=(6, 6 if falls else -10),
+                fontsize=SMALL,
+            )
+        sheet.set(
+            xlabel=page.name(plan.unit),
+            ylabel=page.name(POWER_LABELS.get(request.measured, "power"), 40),
+            xlim=(0, None),
+        )
+        sheet.set_ylim(0, None if falls else 1.005)
+        sheet.xaxis.set_major_formatter(lambda value, _index: f"{value:,.0f}")
+        sheet.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    return page

@@ -4,13 +4,16 @@ A page may map the colours to others, for dark mode: no picture uses a colour th
 scales of heat maps.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.report import palette
 from harness.report.palette import COLOURS as COLOURS
 from harness.report.palette import INK as INK
 from harness.report.palette import PAPER, QUIET, RULE
 from harness.report.palette import colour as colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # A journal's column, in inches.
 WIDTH = 3.5
@@ -105,3 +108,16 @@ def guide(**look: Any) -> dict[str, Any]:
 
 
 GUIDE = "guide"
+
+
+def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
+    """Logarithmic axes, labelled 0.01 rather than with powers, which need formulas; `dense` has 1, 2, 5, 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for name in which:
+        axis = sheet.xaxis if name == "x" else sheet.yaxis
+        (sheet.set_xscale if name == "x" else sheet.set_yscale)("log")
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+        if dense:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

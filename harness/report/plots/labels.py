@@ -1,11 +1,13 @@
-"""Legends that cover no curve: inside the axes where it is empty, else beside them or above."""
+"""Texts in pictures: legends that cover no curve (inside where it is empty, else beside or above), labels, names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.report.plots.style import GUIDE
-from harness.report.text import wrapped
+from harness.errors import UsageError
+from harness.options import PictureOptions
+from harness.report.plots.style import GUIDE, SMALL
+from harness.report.text import safe, shortened, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,6 +25,18 @@ WIDE, SHARE = 5.0, 0.5
 MAX_COLUMNS = 4
 # Letters of a line, until it fits.
 LINES = (60, 48, 40, 34, 28, 22, 16)
+# Points away from a mark, and how the text is aligned there; the first that is free is taken.
+OFFSETS = (
+    (5, -2, "left", "top"),
+    (5, 2, "left", "bottom"),
+    (-5, 2, "right", "bottom"),
+    (-5, -2, "right", "top"),
+    (0, -6, "center", "top"),
+    (0, 6, "center", "bottom"),
+)
+# How many names an error lists.
+MAX_LISTED = 12
+HAIR_SPACE = "\u200a"
 
 
 @dataclass(frozen=True)
@@ -147,3 +161,80 @@ def _reaches(artist: "Artist", box: "Bbox") -> bool:
         paths = [artist.get_transform().transform_path(path) for path in artist.get_paths()]
         return any(path.intersects_bbox(box, filled=True) for path in paths)
     return bool(box.overlaps(artist.get_window_extent()))
+
+
+@dataclass(frozen=True)
+class PointLabel:
+    """A text beside a point of a panel."""
+
+    sheet: "Axes"
+    x: float
+    y: float
+    text: str
+    colour: str
+
+
+def place_labels(labels: Sequence[PointLabel]) -> None:
+    """Write those that fit; the layout must have been done."""
+    taken: list[Bbox] = []
+    for label in labels:
+        # First where no line is, then where at least no other label is.
+        if not _write_label(label, taken, [*label.sheet.lines, *label.sheet.collections]):
+            _write_label(label, taken, [])
+
+
+def _write_label(label: PointLabel, taken: "list[Bbox]", shapes: "Sequence[Artist]") -> bool:
+    sheet, inside = label.sheet, label.sheet.get_window_extent()
+    for x, y, across, along in OFFSETS:
+        text = sheet.annotate(
+            label.text,
+            (label.x, label.y),
+            xytext=(x, y),
+            textcoords="offset points",
+            ha=across,
+            va=along,
+            fontsize=SMALL,
+            color=label.colour,
+            annotation_clip=True,
+        )
+        box = text.get_window_extent()
+        free = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
+        if (
+            free
+            and not any(box.overlaps(other) for other in taken)
+            and not any(touches(shape, box) for shape in shapes)
+        ):
+            taken.append(box)
+            return True
+        text.remove()
+    return False
+
+
+class PictureNames:
+    """Remembers which names a picture has, so that a label for another one can be refused."""
+
+    def __init__(self, look: PictureOptions) -> None:
+        self._labels = look.label
+        self._known: dict[str, None] = {}
+
+    def shown(self, name: str, longest: int = 28) -> str:
+        """What --label says, else the name, short enough for a legend."""
+        self._known[name] = None
+        label = next((word[len(name) + 1 :] for word in self._labels_of(name)), None)
+        text = shortened(name, longest) if label is None else safe(label)
+        # A legend leaves out what begins with an underscore.
+        return f"{HAIR_SPACE}{text}" if text.startswith("_") else text
+
+    def _labels_of(self, name: str) -> list[str]:
+        return [word for word in self._labels if word.startswith(f"{name}=")]
+
+    def check(self) -> None:
+        """Raise an error for a label whose name is not in the picture, and for a name with two labels."""
+        for name in self._known:
+            longer = {word for other in self._known if other.startswith(f"{name}=") for word in self._labels_of(other)}
+            if len(words := set(self._labels_of(name)) - longer) > 1:
+                raise UsageError(f"--label: '{safe(name)}' is given twice: {', '.join(sorted(words))}; leave one out")
+        for word in self._labels:
+            if not any(word.startswith(f"{name}=") for name in self._known):
+                known = ", ".join(safe(name) for name in list(self._known)[:MAX_LISTED])
+                raise UsageError(f"--label {word}: write NAME=TEXT, with a name in the picture: {known}")
