@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.agreement import agreed_direction, check_agreement, check_same_metric, lacking_value
 from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
-from harness.analysis.matching import matched_records, orders_of, taken
-from harness.analysis.run_names import check_same_test, run_names
+from harness.analysis.matching import (
+    agreed_direction,
+    check_agreement,
+    check_same_metric,
+    lacking_value,
+    matched_records,
+    orders_of,
+    taken,
+)
+from harness.analysis.run_identity import check_same_test, run_names
 from harness.errors import TranscriptError, UsageError
 from harness.model import Counts, Outcome
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from harness.analysis.cells import Cells, GroupCells, Measurement
-from harness.analysis.gap_differences import GapContrast, adjusted_contrasts, gap_contrast
 from harness.analysis.groups import groups_of
 from harness.errors import UsageError
 from harness.files.conditions import number
+from harness.measures import Measure
 from harness.model import finite
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted
+from harness.stats.gaps import GapDifference, difference_of_gaps, widened
 from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import Interval
 from harness.stats.replication.estimates import Estimates
 
 MAX_PAIRS = 66
@@ -27,6 +29,8 @@ MAX_PAIRS = 66
 CLASSES = ("id", "truth", "expect", "stratum", "psu", "original")
 # Cases times groups that are held in memory at once, to compare groups.
 MAX_CELLS = 1 << 27
+# The contrasts grow with the fourth power, and of so many the interval says nothing any more.
+MAX_CONTRASTED = 30
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,16 @@ class Interaction:
     def p_value(self) -> float | None:
         """Of the pair by itself."""
         return finite(self.test.p_value)
+
+
+@dataclass(frozen=True)
+class GapContrast:
+    """The gap of one run minus that of another, with its p-value corrected for the number of pairs."""
+
+    groups: int
+    gaps: tuple[float, float]
+    difference: GapDifference
+    p_adjusted: float
 
 
 @dataclass(frozen=True)
@@ -253,3 +267,73 @@ def _interaction(of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[in
 def _differences(groups: int) -> FloatArray:
     """Contrasts (groups, 2 groups): the first run's value in a group minus the second's."""
     return np.hstack([np.eye(groups), -np.eye(groups)])
+
+
+def adjusted_contrasts(found: Sequence[GapContrast | None]) -> list[GapContrast | None]:
+    """All pairs of runs, with p-values corrected for their number."""
+    p_values = np.array([np.nan if one is None else one.difference.p_value for one in found], dtype=np.float64)
+    corrected = adjusted(p_values, Multiplicity.HOLM) if len(found) else p_values
+    return [None if one is None else replace(one, p_adjusted=float(p)) for one, p in zip(found, corrected, strict=True)]
+
+
+def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -> GapContrast | None:
+    """A pair of runs in some groups; None with fewer than two of them, too many, or one without an error."""
+    cells = of.of(pair, groups) if 2 <= len(groups) <= MAX_CONTRASTED else None
+    if cells is None or cells.estimates is None or not (cells.estimates.df() >= 1).all():
+        return None
+    estimates, replication = cells.estimates, of.study.replication
+    values, level = estimates.values, replication.confidence
+    half = (estimates.limits.high - estimates.limits.low) / 2
+    # No group is more certain than its own interval says, which knows what no errors mean.
+    covariance = widened(estimates.covariance, half, estimates.df(), level)
+    if not np.isfinite(covariance).all():
+        return None
+    found = difference_of_gaps(
+        values,
+        covariance,
+        float(estimates.df().min()),
+        confidence=level,
+        rng=np.random.default_rng(replication.seed),
+    )
+    least, most = of.study.measure.bounds
+    low, high = (min(max(end, least - most), most - least) for end in (found.interval.low, found.interval.high))
+    found = replace(found, interval=Interval(low, high))
+    gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
+    return GapContrast(len(groups), (gaps[0], gaps[1]), found, found.p_value)
+
+
+# Which run leads as a column grows, such as the noise of the inputs
+
+
+@dataclass(frozen=True)
+class LeadSpan:
+    """Groups next to one another, apart from those without a verdict, in which one run of a pair leads."""
+
+    leader: int
+    first: str
+    last: str
+
+
+def is_significant(difference: Estimate | None, level: float) -> bool:
+    """Whether a difference is shown: by its corrected p-value, and by an interval without 0."""
+    if difference is None or difference.p_adjusted is None or not difference.p_adjusted <= level:
+        return False
+    return difference.interval is None or not difference.interval.low <= 0 <= difference.interval.high
+
+
+def lead_spans(by: Breakdown, pair: int, runs: tuple[int, int], measure: Measure, level: float) -> list[LeadSpan]:
+    """Which of two runs leads, from group to group; groups without a significant difference do not count.
+
+    None leads if nobody has said what is better.
+    """
+    spans: list[LeadSpan] = []
+    for group in by.groups if measure.directed else ():
+        one, (a, b) = group.pairs[pair], (group.runs[run] for run in runs)
+        if a is None or b is None or not is_significant(one, level):
+            continue
+        leader = runs[0] if measure.merit(a.value) > measure.merit(b.value) else runs[1]
+        if spans and spans[-1].leader == leader:
+            spans[-1] = replace(spans[-1], last=group.label)
+        else:
+            spans.append(LeadSpan(leader, group.label, group.label))
+    return spans

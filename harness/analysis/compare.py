@@ -19,23 +19,30 @@ from harness.analysis.pairs import (
     make_pairs,
     pair_places,
     pair_tables,
+    win_rates,
     with_margins,
 )
 from harness.analysis.sampling import take_sample
 from harness.analysis.unpaired import align_alone, by_group, comparable, unpaired_cautions, unpaired_pairs
 from harness.analysis.value_errors import agreement
-from harness.analysis.wins import win_rates
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.measures import MEASURES
 from harness.options.comparing import CompareOptions
 from harness.params import nearest
+from harness.stats.arrays import IntArray
 from harness.stats.cochran import cochran_q
 from harness.stats.estimate import Estimate
 from harness.stats.letters import distinct_matrix, letter_display
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.replication.method import Replication
+from harness.transcript.columns import OUTCOMES, Coded, Columns
+from harness.transcript.format import AlgorithmInfo, Header, TestInfo
 
 RATE = MEASURES["rate"]
+# Cases of a table that is typed.
+MAX_TYPED = 10_000_000
+# The outcomes of a positive case, by whether it succeeded.
+_OUTCOME = [[outcome.value for outcome in OUTCOMES].index(name) for name in ("FN", "TP")]
 
 
 def compare_runs(
@@ -242,3 +249,56 @@ def costs_of(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -
     if not cells.place:
         return None
     return AnswerCosts([cells.one(run) for run in range(len(study.aligned.names))], cells.ratios(places))
+
+
+# Two runs from a 2 x 2 table that somebody typed, such as one in a paper
+
+
+def runs_of_table(words: Sequence[str]) -> list[Run]:
+    """Cases on which both failed, only A succeeded, only B succeeded, and both succeeded, in this order."""
+    counts = [_count(word) for word in words]
+    if len(counts) != 4:
+        raise UsageError(
+            f"--table: {len(counts)} numbers; expected four: both failed, only A right, only B right, both"
+        )
+    if not 0 < sum(counts) <= MAX_TYPED:
+        raise UsageError(f"--table: {sum(counts):,} cases; expected 1 to {MAX_TYPED:,}")
+    a = np.repeat([0, 1, 0, 1], counts)
+    b = np.repeat([0, 0, 1, 1], counts)
+    ids = [str(number) for number in range(a.size)]
+    return [_run(name, success, ids) for name, success in (("A", a), ("B", b))]
+
+
+def _count(word: str) -> int:
+    if not (word.isascii() and word.isdigit()):
+        raise UsageError(f"--table: '{word}' is not a count of cases; write four whole numbers, such as 58 31 9 902")
+    return int(word)
+
+
+def _run(name: str, success: IntArray, ids: list[str]) -> Run:
+    n = success.size
+    header = Header(
+        hate="transcript",
+        format=1,
+        test=TestInfo("typed", "table", "", cases=n),
+        algorithm=AlgorithmInfo(name),
+    )
+    nothing, absent = np.full(n, np.nan), Coded(np.full(n, -1, np.int32), [])
+    columns = Columns(
+        header=header,
+        complete=True,
+        ids=ids,
+        outcome=np.array(_OUTCOME, dtype=np.int8)[success],
+        score=nothing,
+        seconds=nothing,
+        memory=nothing,
+        rank=nothing,
+        repeat=np.ones(n, dtype=np.int32),
+        expect=absent,
+        truth=absent,
+        actual=absent,
+        error=absent,
+        stratum=absent,
+        psu=absent,
+    )
+    return Run(columns, name, name)

@@ -10,12 +10,12 @@ from harness.analysis.align import AlignedRuns
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.items import ItemAnalysis
-from harness.analysis.machines import machine_cautions
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.pairs import Pair
+from harness.analysis.run_identity import machine_lines
 from harness.analysis.sampling import Sampling
 from harness.analysis.value_errors import Agreement
-from harness.measures import MEASURES, Measure
+from harness.measures import MEASURES, Measure, Reads
 from harness.measures.values import check_directed
 from harness.model import Counts
 from harness.stats.cochran import CochranQ, WaldTest
@@ -162,7 +162,9 @@ class Comparison:
     @property
     def machine_cautions(self) -> list[str]:
         """Of times or memory that are compared: what the machines may have to do with it."""
-        return machine_cautions(self.measure, self.names, [run.aligned.headers[run.number] for run in self.runs])
+        if self.measure.reads is not Reads.RESOURCES:
+            return []
+        return machine_lines(self.names, [run.aligned.headers[run.number] for run in self.runs])
 
     @property
     def places(self) -> list[tuple[int, int]]:

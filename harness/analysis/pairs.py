@@ -1,4 +1,4 @@
-"""Two runs of a comparison: McNemar's test, their difference by the design, and whether it is within a margin."""
+"""Two runs of a comparison: McNemar's test, their difference by the design, margins, and win rates."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,23 @@ import numpy as np
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.matching import copies
-from harness.analysis.wins import WinRate
 from harness.errors import UsageError
-from harness.measures import Measure
-from harness.measures.values import check_directed
+from harness.measures import Measure, Reads
+from harness.measures.values import VALUES, check_directed
+from harness.stats.arrays import FloatArray
 from harness.stats.differences import paired_differences
 from harness.stats.equivalence import Equivalence, equivalent, equivalent_by_limits, paired_equivalent
-from harness.stats.estimate import Estimate
+from harness.stats.estimate import Estimate, p_of_limits, with_adjusted
 from harness.stats.limits import cases_without_variance
 from harness.stats.multiplicity import Multiplicity, adjusted, holm
 from harness.stats.paired import McNemars, PairTable, PairTables, mcnemar_all, pairwise_tables
 from harness.stats.rates import Interval
+from harness.stats.replication.estimates import make_estimates
+from harness.stats.replication.statistic import ratio
 
 Places = Sequence[tuple[int, int]]
+# The win rate of two runs that are equally good.
+EVEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,17 @@ class MarginTest:
     p_not_inferior: float
     p_not_superior: float
     p_equivalent: float
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """On how many cases the first of two runs wins, ties and loses, and P(win) + P(tie) / 2 by the design."""
+
+    wins: int
+    ties: int
+    losses: int
+    # Its p-value is for an even chance.
+    estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +268,53 @@ def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | No
     columns = [holm(np.array([getattr(test, kind) for test in known])).tolist() for kind in kinds]
     corrected = iter(zip(known, *columns, strict=True))
     return [None if test is None else MarginTest(*next(corrected)) for test in tests]
+
+
+def win_rates(
+    study: Measurement, places: Sequence[tuple[int, int]], multiplicity: Multiplicity
+) -> list[WinRate | None] | None:
+    """Of every pair; None if the measure is not a value of each record, or nobody has said which value wins."""
+    measure, aligned = study.measure, study.aligned
+    name = measure.name.removeprefix(VALUES)
+    is_value = measure.reads is Reads.VALUES and name in aligned.value_names()
+    if not (is_value and measure.directed and places):
+        return None
+    values = aligned.value(name) * (1.0 if measure.larger_is_better else -1.0)
+    points = [_points(values[a], values[b]) for a, b in places]
+    estimates = with_adjusted([_estimate(study, one) for one in points], _of_p_values(multiplicity))
+    return [None if made is None else _counted(one, made) for one, made in zip(points, estimates, strict=True)]
+
+
+def _counted(points: FloatArray, estimate: Estimate) -> WinRate:
+    wins, ties, losses = (int(np.count_nonzero(points == point)) for point in (1.0, EVEN, 0.0))
+    return WinRate(wins, ties, losses, estimate)
+
+
+def _of_p_values(multiplicity: Multiplicity) -> Multiplicity:
+    return Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity
+
+
+def _points(first: FloatArray, second: FloatArray) -> FloatArray:
+    """1 for a win, a half for a tie, 0 for a loss; not a number where a run has no value."""
+    points = np.where(first > second, 1.0, np.where(first < second, 0.0, EVEN))
+    return np.asarray(np.where(np.isnan(first) | np.isnan(second), np.nan, points))
+
+
+def _estimate(study: Measurement, points: FloatArray) -> Estimate | None:
+    known = ~np.isnan(points)
+    if not known.any():
+        return None
+    counted = known.astype(np.float64)[:, None]
+    statistic = ratio(np.nan_to_num(points)[:, None], counted, bounds=(0.0, 1.0), counted=counted)
+    try:
+        one = make_estimates(study.sampling.sample, statistic, study.replication).one(0)
+    except ValueError:
+        # Half of the units may have no value at all.
+        return None
+    return one if one.interval is None else replace(one, p_value=p_of_limits(lambda level: _from_even(one, level)))
+
+
+def _from_even(one: Estimate, confidence: float) -> Interval:
+    """The limits of the distance from an even chance."""
+    limits = one.at(confidence) or Interval(0.0, 1.0)
+    return Interval(limits.low - EVEN, limits.high - EVEN)

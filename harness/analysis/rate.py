@@ -9,19 +9,22 @@ from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, break_down, equal_groups
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.groups import CaseGroups, has_few_values, several_groups
-from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
-from harness.analysis.reliability import ReliabilityBin, reliability_bins
-from harness.analysis.run_names import check_same_version
+from harness.analysis.run_identity import check_same_version, machine_lines
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, Reads, value_measure
 from harness.options.comparing import RateOptions
-from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.cochran import WaldTest
+from harness.stats.curves.costs import bin_numbers
+from harness.stats.curves.scores import ScoredCases
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.rates import Interval
+from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
+from harness.stats.replication.statistic import shares
 from harness.tasks import find_task
 
 # The measures that are computed by default, if a run has them.
@@ -52,6 +55,16 @@ class ExplainedVariance:
     p_value: float | None
     untested: WaldTest | None = None
     p_adjusted: float | None = None
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """The cases with a probability within some limits: its mean, and the share that came true, or None."""
+
+    cases: int
+    probability: float
+    frequency: float
+    interval: Interval | None
 
 
 @dataclass(frozen=True)
@@ -261,3 +274,32 @@ def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, gro
     inside = (total - between) / max(len(values) - groups, 1)
     below = total + inside
     return max((between - (groups - 1) * inside) / below, 0.0) if below > 0 else 0.0
+
+
+# A reliability diagram: how often what was said with a probability came true
+
+
+def reliability_bins(aligned: AlignedRuns, sampling: Sampling, replication: Replication) -> list[ReliabilityBin]:
+    """The bins of the first run that are not empty, as the expected calibration error has them."""
+    [cases] = aligned.curve_cases()
+    numbers = bin_numbers(cases)
+    return [
+        found
+        for number in sorted(set(numbers.tolist()))
+        if (found := _bin(cases, numbers == number, sampling, replication)) is not None
+    ]
+
+
+def _bin(cases: ScoredCases, inside: BoolArray, sampling: Sampling, replication: Replication) -> ReliabilityBin | None:
+    weights = sampling.sample.weights * inside
+    total = float(weights.sum())
+    if total <= 0:
+        return None
+    said, happened = float(weights @ cases.better / total), float(weights @ cases.positive / total)
+    try:
+        statistic = shares([cases.positive & inside], [inside])
+        interval = make_estimates(sampling.sample, statistic, replication).one(0).interval
+    except ValueError:
+        # The replicates of all cases have a value, those of a small bin do not.
+        interval = None
+    return ReliabilityBin(int(inside.sum()), said, happened, interval)

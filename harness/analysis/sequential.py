@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.run_names import identity_json
+from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError
 from harness.model import plural

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from harness.analysis.agreement import agreed_direction, check_same_metric
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, Group
 from harness.analysis.cells import Measurement
 from harness.analysis.comparison import RunSummary
 from harness.analysis.groups import BINS, CROSS, crossed_columns, groups_of
+from harness.analysis.matching import agreed_direction, check_same_metric
 from harness.analysis.pairs import Pair
-from harness.analysis.run_names import check_same_version
+from harness.analysis.run_identity import check_same_version
 from harness.errors import UsageError
 from harness.measures import MEASURES, Measure, Reads
 from harness.measures.values import VALUES

@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.case_query import TranscriptOverview, View, look
-from harness.analysis.differences import Differences, find_differences
-from harness.analysis.run_names import identity_json, run_names
+from harness.analysis.cases import Differences, TranscriptOverview, View, find_differences, look
+from harness.analysis.run_identity import identity_json, run_names
 from harness.api.result import Result
 from harness.options.cases import CaseOptions, DiffOptions
 from harness.report.blocks import Block

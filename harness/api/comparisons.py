@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.analysis.compare import compare_runs
+from harness.analysis.compare import compare_runs, runs_of_table
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
-from harness.analysis.typed_table import runs_of_table
 from harness.api.extension import asked_for, extendable
 from harness.api.operating import development_runs
 from harness.api.result import PictureResult

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curves import make_curves
-from harness.analysis.element_curve import at_iou, free_response_curves
+from harness.analysis.run_curves import at_iou, free_response_curves
 from harness.api.extension import extendable
 from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Transcripts, open_transcripts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
-from harness.analysis.run_names import run_names
+from harness.analysis.run_identity import run_names
 from harness.api.curve_result import CurveResult
 from harness.api.extension import extendable
 from harness.api.matrices import is_matrix, read_matrices

@@ -8,9 +8,9 @@ from harness.analysis.cmc import match_curve, ranks_of_run
 from harness.analysis.confusion import confusions
 from harness.analysis.curve import find_crossings
 from harness.analysis.curves import make_curves
-from harness.analysis.element_curve import free_response_curves
 from harness.analysis.identification import identification
 from harness.analysis.rate import RunMeasures
+from harness.analysis.run_curves import free_response_curves
 from harness.analysis.run_rates import repeats_of
 from harness.analysis.value_errors import errors_over_truth
 from harness.api.curves import CMC, FROC, PR, ROC

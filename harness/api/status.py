@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from harness.analysis.run_names import identity_json
+from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
 from harness.engine.target import RETRY
 from harness.engine.unit_tally import UnitTally, has_design

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.analysis.case_query import View, look
-from harness.analysis.run_names import run_names
+from harness.analysis.cases import View, look
+from harness.analysis.run_identity import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError

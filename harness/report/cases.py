@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from harness.analysis.case_query import FIELDS, VALUES, TranscriptOverview, View, field_values
-from harness.analysis.differences import OF_RUN, Differences, UnmatchedCases, pair_value
+from harness.analysis.cases import (
+    FIELDS,
+    OF_RUN,
+    VALUES,
+    Differences,
+    TranscriptOverview,
+    UnmatchedCases,
+    View,
+    field_values,
+    pair_value,
+)
 from harness.files.conditions import text
 from harness.files.sorting import in_lists
 from harness.model import Trial

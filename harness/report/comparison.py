@@ -5,7 +5,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.run_names import identity_json
+from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import estimate_json
 from harness.analysis.value_errors import Agreement
 from harness.report.blocks import Block, Heading, Paragraphs

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from harness.analysis.comparison import Comparison
 from harness.analysis.curve_bands import few_errors
 from harness.analysis.items import ItemAnalysis, ItemStatistics
-from harness.analysis.machines import machine_lines
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.pairs import Pair
+from harness.analysis.run_identity import machine_lines
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.curve import Curve, summary_method
-from harness.analysis.element_curve import MEAN_RECALL
+from harness.analysis.run_curves import MEAN_RECALL
 from harness.report.blocks import Cell, Table
 from harness.report.chart import Chart, ChartAxis, Columns, Mark, Series, numbers_of
 from harness.report.curve_view import CurveView

@@ -4,10 +4,17 @@ from collections.abc import Callable, Sequence
 from enum import Flag, auto
 from typing import Any, NamedTuple
 
-from harness.analysis.breakdown import Breakdown, Gap, Group, distinct_columns
-from harness.analysis.gap_differences import GapContrast
+from harness.analysis.breakdown import (
+    Breakdown,
+    Gap,
+    GapContrast,
+    Group,
+    LeadSpan,
+    distinct_columns,
+    is_significant,
+    lead_spans,
+)
 from harness.analysis.sampling import estimate_json
-from harness.analysis.turning import LeadSpan, is_significant, lead_spans
 from harness.measures import Measure
 from harness.report.blocks import (
     Block,

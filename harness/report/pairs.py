@@ -6,9 +6,8 @@ from math import isinf
 from typing import Any
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.pairs import MarginTest, Pair
+from harness.analysis.pairs import MarginTest, Pair, WinRate
 from harness.analysis.sampling import estimate_json, replication_json
-from harness.analysis.wins import WinRate
 from harness.report.blocks import NONE, Column, P, Table, plain_table_of, records_of, table_of
 from harness.report.groups import tidy_group_table
 from harness.report.numbers import correction_name, percent

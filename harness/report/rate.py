@@ -7,7 +7,7 @@ from typing import Any
 from harness.analysis.align import judged_json
 from harness.analysis.breakdown import distinct_columns
 from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdowns, timed_cautions
-from harness.analysis.run_names import identity_json
+from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import replication_json
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.run_names import run_names
+from harness.analysis.run_identity import run_names
 from harness.errors import DataError, UsageError
 from harness.lab.permute.statistics import (
     ImagePairs,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.run_names import identity_json
+from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
 from harness.lab.zoo.analysis import Zoo
 from harness.model import finite

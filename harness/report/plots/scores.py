@@ -5,7 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from harness.analysis.curve import Curve
-from harness.analysis.reliability import ReliabilityBin
+from harness.analysis.rate import ReliabilityBin
 from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.report.numbers import percent

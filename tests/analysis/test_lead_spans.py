@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.breakdown import Breakdown, Group
-from harness.analysis.turning import LeadSpan, lead_spans
+from harness.analysis.breakdown import Breakdown, Group, LeadSpan, lead_spans
 from harness.measures import MEASURES
 from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval

@@ -1,10 +1,17 @@
-"""Names for runs that are shown together, and whether the runs are of the same test."""
+"""Runs that are shown together: their names, whether they are of the same test, and on which machines they ran."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from harness.errors import TranscriptError
+from harness.model import join_names
 from harness.transcript.format import Header, TestInfo
+
+# Differences that a message lists, and names that a sentence lists.
+MAX_SHOWN, MAX_NAMED = 20, 4
+# Enough of a digest to distinguish two.
+_DIGEST_SHOWN = 14
+MAY_DIFFER = "a difference in time or memory may be the machines', not the algorithms'."
 
 
 def run_names(algorithms: Sequence[str], stems: Sequence[str]) -> list[str]:
@@ -24,11 +31,6 @@ def _numbered(names: Sequence[str]) -> list[str]:
             chosen = f"{name}-{number}"
         unique.append(chosen)
     return unique
-
-
-MAX_SHOWN = 20
-# Enough of a digest to distinguish two.
-_DIGEST_SHOWN = 14
 
 
 def check_same_test(names: Sequence[str], headers: Sequence[Header]) -> None:
@@ -80,3 +82,27 @@ def _short(digest: str) -> str:
 def identity_json(test: TestInfo) -> dict[str, str]:
     """Which test runs are of."""
     return {"name": test.name, "version": test.version, "digest": test.digest}
+
+
+def machine(header: Header) -> str:
+    """Processor and platform of a run; empty if its transcript does not say."""
+    cpu = header.cpu.strip() if isinstance(header.cpu, str) else ""
+    return f"{cpu} ({header.platform})" if cpu and header.platform else cpu
+
+
+def machine_lines(names: Sequence[str], headers: Sequence[Header]) -> list[str]:
+    """A sentence if runs were made on different machines, or if it is not known on which; none for a single run."""
+    if len(names) < 2:
+        return []
+    by_machine: dict[str, list[str]] = {}
+    for name, header in zip(names, headers, strict=True):
+        by_machine.setdefault(machine(header), []).append(name)
+    unknown = by_machine.pop("", [])
+    lines = []
+    if len(by_machine) > 1:
+        parts = [f"{join_names(ran, MAX_NAMED)} ran on {where}" for where, ran in list(by_machine.items())[:MAX_NAMED]]
+        parts += ["others elsewhere"] * (len(by_machine) > MAX_NAMED)
+        lines.append(f"{', '.join(parts)}: {MAY_DIFFER}")
+    if unknown:
+        lines.append(f"It is not known on which machine {join_names(unknown, MAX_NAMED)} ran: {MAY_DIFFER}")
+    return lines

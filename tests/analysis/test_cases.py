@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.case_query import look, sort_by
-from harness.analysis.differences import Pairing, key_of
-from harness.analysis.run_names import check_same_test, run_names
+from harness.analysis.cases import Pairing, key_of, look, sort_by
+from harness.analysis.run_identity import check_same_test, run_names
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.conditions import parse_condition
 from harness.model import Outcome, Trial
