@@ -15,7 +15,7 @@ from harness.script.cases import CaseSet
 from harness.script.load import load_script
 from harness.site.audit import audit
 from harness.site.header_facts import header_design, header_test
-from harness.site.judging import cases_here
+from harness.site.local_tests import cases_here
 from harness.tasks.judge import Judge
 from harness.transcript.format import AlgorithmInfo, InterfaceInfo, new_header
 from harness.transcript.read import open_transcript

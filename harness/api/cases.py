@@ -14,8 +14,8 @@ from harness.report.blocks import Block
 from harness.report.cases import difference_lines, difference_table, view_line, view_table
 from harness.report.formats import Format, json_parts, render_parts
 from harness.report.numbers import self_reported_notes
+from harness.site.find_transcripts import Source
 from harness.site.judged import judge_sources
-from harness.site.locate import Source
 
 
 @dataclass(frozen=True, repr=False)

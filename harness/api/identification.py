@@ -12,7 +12,7 @@ from harness.api.transcripts import Given, OpenedTranscripts, listed, open_trans
 from harness.errors import UsageError
 from harness.options.curves import CmcOptions, RankOptions
 from harness.report.curve_view import CurveView
-from harness.site.locate import Source
+from harness.site.find_transcripts import Source
 
 
 @extendable

@@ -14,7 +14,7 @@ from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Trial
 from harness.options import DownloadOptions, Range, option
-from harness.site.locate import Source
+from harness.site.find_transcripts import Source
 from harness.transcript.read import open_transcript
 
 

@@ -21,8 +21,8 @@ from harness.report.page.cases import case_parts
 from harness.report.page.document import Facts, Part, ReportSection
 from harness.report.page.provenance import RunOrigin, origin_section, test_facts_part
 from harness.script.design import column_names
-from harness.site.inputs import CaseInput, TestHere, find_test_here
-from harness.site.locate import Source
+from harness.site.find_transcripts import Source
+from harness.site.local_tests import CaseInput, TestHere, find_test_here
 from harness.stats.replication.method import Replication
 from harness.transcript.format import Header
 from harness.transcript.read import read_end

@@ -22,7 +22,7 @@ from harness.report.formats import Format
 from harness.report.text import safe, say
 from harness.script.cases import CaseSet, load_cases
 from harness.site.fetch import fetch_data
-from harness.site.tests import find_test
+from harness.site.find_test import find_test
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from harness.options import (
     declared_options,
     option,
 )
-from harness.site.tests import is_test
+from harness.site.find_test import is_test
 
 
 class TestRunOptions(

@@ -28,8 +28,8 @@ from harness.script.leakage import telling_columns
 from harness.script.load import SUFFIX, read_script, table_names
 from harness.script.references import FOR_OTHERS
 from harness.script.template import unfilled
+from harness.site.audit import audit_file
 from harness.site.fetch import fetch_data
-from harness.site.judging import audit_file
 from harness.transcript.storage import Form, is_parquet_transcript
 
 

@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.options import PlotOptions, Writes, option
 from harness.options.comparing import ByOptions, CompareOptions, ConfusionOptions, RateOptions
 from harness.report.formats import Format
-from harness.site.tests import find_test, is_test
+from harness.site.find_test import find_test, is_test
 
 if TYPE_CHECKING:
     from harness.api.sequential import SequentialResult

@@ -92,7 +92,7 @@ def complete_goal(_ctx: click.Context, _param: click.Parameter, incomplete: str)
 
 def complete_transcript(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of runs and of published transcripts, and files, for the shell."""
-    from harness.site.locate import KnownTranscripts
+    from harness.site.find_transcripts import KnownTranscripts
 
     return _or_files(sorted(KnownTranscripts().names()), incomplete)
 

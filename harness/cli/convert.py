@@ -11,8 +11,8 @@ from harness.cli.output import remark
 from harness.errors import OutputError, TranscriptError, UsageError
 from harness.files.outputs import check_free, refuse_inputs
 from harness.options import DownloadOptions, OverwriteOptions
+from harness.site.find_transcripts import Source
 from harness.site.judged import remember_copy
-from harness.site.locate import Source
 from harness.transcript.read import open_transcript, record_type
 from harness.transcript.storage import check_form, store_as
 

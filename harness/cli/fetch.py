@@ -27,10 +27,9 @@ from harness.site.cache import (
 )
 from harness.site.config import site_config
 from harness.site.fetch import fetch_data
-from harness.site.locate import KnownTranscripts, site_transcripts_of
-from harness.site.published import find_release
-from harness.site.sites import sites
-from harness.site.tests import find_test
+from harness.site.find_test import find_test
+from harness.site.find_transcripts import KnownTranscripts, site_transcripts_of
+from harness.site.sites import find_release, sites
 from harness.site.trust import forget
 
 # A test, which part of it, and where that is.
@@ -107,7 +106,7 @@ def _transcripts(script: Script) -> list[FetchedPart]:
 
 def _interfaces(script: Script, folder: Path) -> list[FetchedPart]:
     """The interfaces of the first site that has the test."""
-    from harness.site.interface_files import copy_interface
+    from harness.site.catalogue import copy_interface
 
     release = find_release(f"{script.name}@{script.version}", sites())
     entries = [] if release is None else release.index.interfaces

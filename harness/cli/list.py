@@ -22,8 +22,8 @@ from harness.script.library import find_all, library_folders, scripts_in
 from harness.script.load import Script, load_script
 from harness.site.config import configured_sites
 from harness.site.fetch import fetch_data
+from harness.site.find_transcripts import KnownTranscripts
 from harness.site.local_runs import ROOT, age, glance_at_run, timestamp, transcript_files
-from harness.site.locate import KnownTranscripts
 from harness.transcript.read import TranscriptSummary
 from harness.transcript.settings import changed_params, in_words, part_of
 

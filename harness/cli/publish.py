@@ -13,13 +13,12 @@ from harness.cli.progress import show_pages
 from harness.errors import HateError, UsageError, missing_extra
 from harness.options import DownloadOptions, Range, option
 from harness.report.blocks import Table
-from harness.site.candidates import Candidate, read_candidates
+from harness.site.candidates import Candidate, is_interface, read_candidates
 from harness.site.changes import SiteChange
-from harness.site.interface_files import is_interface
+from harness.site.find_transcripts import KnownTranscripts
 from harness.site.layout import PAGES
-from harness.site.locate import KnownTranscripts
 from harness.site.publish import SiteSettings, dry_run, publish, tidy
-from harness.site.root import RootChange
+from harness.site.root_keys import RootChange
 from harness.site.signing import is_key, new_key, read_key
 from harness.site.urls import is_url, parse
 

@@ -11,9 +11,17 @@ from harness.errors import DataError, DataSpoilt, HateError, Interrupted
 from harness.files.digest import path_sha256
 from harness.files.stamps import Stamps, stamps
 from harness.script.load import Script
-from harness.site.cache import FILES, UNPACKED, cache_folder, discard_damaged
+from harness.site.cache import (
+    FILES,
+    UNPACKED,
+    Listing,
+    cache_folder,
+    changed_files,
+    discard_damaged,
+    read_listing,
+    write_listing,
+)
 from harness.site.fetch import fetch_data
-from harness.site.listing import Listing, changed_files, read_listing, write_listing
 from harness.transcript.write import TranscriptWriter
 
 REMEDY = "an algorithm may only read its input: copy a file before you change it"

@@ -31,7 +31,7 @@ from harness.script.folds import HeldOutFold
 from harness.script.gallery import select_cases
 from harness.script.load import Script
 from harness.site.fetch import fetch_data
-from harness.site.tests import Note, find_test
+from harness.site.find_test import Note, find_test
 
 MATRIX = "matrix:"
 

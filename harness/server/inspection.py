@@ -10,9 +10,9 @@ from harness.errors import DataError, TranscriptError
 from harness.files.gunzip import BadGzip, gunzip_if_packed
 from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
+from harness.site.audit import judge
 from harness.site.candidates import TranscriptCandidate, read_transcript_candidate
 from harness.site.changes import NameTaken
-from harness.site.judging import judge
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 

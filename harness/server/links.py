@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from harness.site.catalogue import SiteTest
 from harness.site.layout import Top, file_path
-from harness.site.published import SiteTest
 
 # What commands say where the address of the site is not known.
 UNKNOWN_ADDRESS = "SITE"

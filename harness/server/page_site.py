@@ -10,8 +10,8 @@ from harness.files.memory_cache import MemoryCache
 from harness.server.links import Links
 from harness.server.render import PageError
 from harness.server.state import SiteState, find_test
+from harness.site.catalogue import SiteTest
 from harness.site.layout import TranscriptEntry
-from harness.site.published import SiteTest
 
 
 @dataclass(frozen=True)

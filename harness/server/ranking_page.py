@@ -16,8 +16,8 @@ from harness.server.ranking import MAX_CHOSEN, Ranking, affordable, best_first, 
 from harness.server.render import markdown_html, render_page, script_summary, shortened
 from harness.server.reports import MAX_CURVES, curves_html
 from harness.server.state import SiteState, transcripts_of
+from harness.site.catalogue import SiteTest
 from harness.site.layout import TranscriptEntry
-from harness.site.published import SiteTest
 from harness.transcript.format import Header
 
 MAX_LISTED = 500

@@ -17,11 +17,10 @@ from harness.errors import HateError, UsageError
 from harness.report.page.html import parts_html, section_html
 from harness.server.page_site import PageSite
 from harness.server.ranking import MAX_RECORDS, affordable, run_path, trusted_first
-from harness.site.inputs import TestHere, with_data
-from harness.site.judging import cases_here
+from harness.site.catalogue import SiteTest
+from harness.site.find_transcripts import Source
 from harness.site.layout import TranscriptEntry
-from harness.site.locate import Source
-from harness.site.published import SiteTest
+from harness.site.local_tests import TestHere, cases_here, with_data
 from harness.transcript.columns import read_columns
 
 # Curves of the best runs that are shown with a ranking.

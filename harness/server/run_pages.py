@@ -13,8 +13,8 @@ from harness.server.ranking import MAX_CHOSEN, Ranking, header_of, measures_of, 
 from harness.server.ranking_page import param_text
 from harness.server.render import PageError, as_html, render_page, shortened
 from harness.server.reports import report_html
+from harness.site.catalogue import SiteTest
 from harness.site.layout import TranscriptEntry
-from harness.site.published import SiteTest
 
 MAX_PARAMS = 50
 

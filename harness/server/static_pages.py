@@ -18,9 +18,10 @@ from harness.server.render import ASSETS, PageError, render_page, template_hash
 from harness.server.run_pages import render_comparison_page, render_transcript_page
 from harness.server.state import ServedSite, SiteState, transcripts_of
 from harness.server.test_list import TestQuery, render_test_list
+from harness.site.catalogue import SiteTest
 from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
 from harness.site.publish import lock_site
-from harness.site.published import PAGE_SUFFIX, SiteTest
+from harness.site.sites import PAGE_SUFFIX
 
 PART_CACHE_SIZE = 64 << 20
 

@@ -13,11 +13,11 @@ from harness.server.inspection import check_size, inspect_transcript, judge_subm
 from harness.server.state import SiteState, find_test
 from harness.site.blind import read_answers
 from harness.site.candidates import check_name
+from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, SiteDraft, name_owner, plan_change
 from harness.site.config import SiteConfig, site_config
-from harness.site.judging import cases_here
 from harness.site.local_runs import transcript_stem
-from harness.site.published import SiteTest
+from harness.site.local_tests import cases_here
 from harness.site.sites import open_site
 from harness.site.upload import SubmissionReceipt, Upload, send
 from harness.transcript.format import now

@@ -29,10 +29,10 @@ from harness.server.inspection import check_size, inspect_transcript, judge_subm
 from harness.server.state import ServedSite, find_test
 from harness.site.blind import private_folder
 from harness.site.candidates import TranscriptCandidate, check_name
+from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, PublishStatus
 from harness.site.layout import file_path
 from harness.site.publish import publish
-from harness.site.published import SiteTest
 from harness.site.signing import Signer
 from harness.transcript.format import Header
 

@@ -4,24 +4,32 @@ A file that says TP is no proof of it. `hate check`, `hate publish` and `hate se
 one. It finds whatever the harness would not have written; whether an answer was really given it cannot know.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
-from harness.errors import TranscriptError
+from harness.errors import HateError, TranscriptError, UsageError
+from harness.files.memory_cache import MemoryCache
 from harness.files.mistakes import MAX_SHOWN, Mistakes
-from harness.model import Case, Counts, Outcome, Trial
+from harness.model import Case, Counts, ErrorRule, Outcome, Trial
+from harness.params import Param, Value
 from harness.script.cases import CaseSet
-from harness.site.audit_header import MAX_REPEATS, decision_params, header_mistakes, self_judge, stopped_mistake
+from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
+from harness.site.catalogue import Catalogue, SiteTest, find_version
+from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
 from harness.site.judged import NOT_HERE
+from harness.site.local_tests import NO_DATA, cases_here, find_cases, part_of
+from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
 from harness.tasks.task import AnswerError
-from harness.transcript.format import End, Header
+from harness.transcript.format import End, Header, TestInfo, extent
 from harness.transcript.read import open_transcript
 
 # What a record says about its case, and what it says about the answer.
@@ -296,3 +304,175 @@ def _shown(value: Any) -> str:
 
 def _quoted(case_id: str) -> str:
     return f"'{case_id[:100]}'"
+
+
+# As many answers to a case as `--repeat` allows.
+MAX_REPEATS = 10_000
+
+
+def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
+    """What a header says other than its test."""
+    there, here = (msgspec.to_builtins(info) for info in (header.test, header_test(cases)))
+    for key in dict.fromkeys([*here, *there]):
+        # A header need not say how many there are.
+        if there.get(key) != here.get(key) and not (key in ("cases", "gallery") and there.get(key) is None):
+            yield f"test: {key} {_shown(there.get(key))}, but the test has {_shown(here.get(key))}"
+    design = header_design(cases)
+    for key in dict.fromkeys([*design, *header.design]):
+        if header.design.get(key) != msgspec.to_builtins(design.get(key)):
+            yield f"design: {key} {_shown(header.design.get(key))}, but the test has {_shown(design.get(key))}"
+    yield from _extent_mistakes(header, cases)
+    for name, value in _decisions(header, cases.script.params).items():
+        if not _is_number(value):
+            yield f"params: {name} {_shown(value)} is not a number, so nothing can be decided"
+
+
+def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
+    for key, most in (("limit", sys.maxsize), ("repeat", MAX_REPEATS)):
+        value = getattr(header, key)
+        if value is not UNSET and not 1 <= value <= most:
+            yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
+    part: dict[str, Any] = extent(len(cases), header.limit, header.train) | cases.versions_extent
+    if "stop_when" in header.part:
+        sizes = [len(own) for own in units_in_order(cases, _order_seed(header)).values()]
+        part = stopping_extent(header.part["stop_when"], header.part.get("seed"), sizes)
+    if header.extent is not UNSET and header.extent != part:
+        yield f"extent {_shown(header.extent)}, but limit and train make it {_shown(part)}"
+
+
+def _order_seed(header: Header) -> int:
+    """The seed of the random order; one that is not a number is a mistake elsewhere."""
+    seed = header.part.get("seed")
+    return seed if isinstance(seed, int) else 0
+
+
+def stopped_mistake(cases: CaseSet, header: Header, seen: set[str]) -> str | None:
+    """What is wrong with the cases of a run that stopped early: they must be those of the first units."""
+    units = [{case.id for _, case in own} for own in units_in_order(cases, _order_seed(header)).values()]
+    count = sum(not seen.isdisjoint(ids) for ids in units)
+    wanted = set().union(*units[:count])
+    if wanted == seen:
+        return None
+    return (
+        f"the records are not those of the first {count:,} units in the random order of seed {header.part.get('seed')}"
+    )
+
+
+def decision_params(header: Header, declared: Mapping[str, Param]) -> dict[str, Value] | None:
+    """The parameters that outcomes were decided with, by default those of the test; None if one is no number."""
+    decisions = _decisions(header, declared)
+    return {**header.params, **decisions} if all(map(_is_number, decisions.values())) else None
+
+
+def _decisions(header: Header, declared: Mapping[str, Param]) -> dict[str, Any]:
+    return {name: header.params.get(name, param.default) for name, param in declared.items() if param.decision}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def self_judge(header: Header) -> Judge | None:
+    """A judge that knows only the header; None if another tool marked the answers, or they are not recorded."""
+    task = find_task(header.test.task)
+    if task is None or not (task.records_answers and task.records_expect) or header.is_imported:
+        return None
+    declared = {name: p for name, p in task.decisions.items() if name not in task.optional or name in header.params}
+    params = decision_params(header, declared)
+    if params is None:
+        return None
+    errors = header.test.errors
+    rule = ErrorRule(errors) if errors in set(ErrorRule) else ErrorRule.FAILURE
+    return Judge(task, header.test.rules, params, errors=rule)
+
+
+MAX_TESTS = 4
+
+
+# The cases of the published tests that were asked for last; only tables of galleries are in memory.
+_known: MemoryCache[CaseSet] = MemoryCache(MAX_TESTS)
+
+
+def published_cases(test: SiteTest) -> CaseSet | None:
+    """The cases of a published test; None if they are not here."""
+    known = _known.get(test.version.release.sha256)
+    # Someone may have cleared the cache.
+    if known is None or not known.script.path.exists():
+        known = cases_here(test.script())
+        if known is not None:
+            _known.put(test.version.release.sha256, known)
+    return known
+
+
+def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, with every transcript judged; a HateError says what contradicts its test."""
+    judged: list[Candidate] = []
+    mistakes: list[HateError] = []
+    for candidate in candidates:
+        try:
+            if isinstance(candidate, TranscriptCandidate) and not candidate.judged:
+                candidate = judge(site, candidate, offered=candidates)
+            judged.append(candidate)
+        except HateError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise UsageError(
+            "\n  ".join([f"{len(mistakes)} of {len(candidates)} cannot be published", *map(str, mistakes)])
+        )
+    return judged
+
+
+def judge(
+    site: Catalogue, candidate: TranscriptCandidate, *, offered: Sequence[Candidate] = (), watch: Watch | None = None
+) -> TranscriptCandidate:
+    """A transcript that was judged again, by the cases of its test if they are here; `watch` sees its records.
+
+    One whose test is neither published nor offered is left as it is.
+    """
+    test = candidate.header.test
+    same = next((one for one in offered if isinstance(one, TestCandidate) and _is_same(one, test)), None)
+    cases = None if same is None else same.case_set
+    published = _published_test(site, test) if cases is None else None
+    if published is not None:
+        cases = published_cases(published)
+    result = audit(candidate.path, None if cases is None else part_of(cases, test), watch=watch)
+    if result.counts != candidate.counts:
+        raise TranscriptError(
+            f"{candidate.path}: its last line says {candidate.counts}, its records are {result.counts}"
+        )
+    if cases is None and published is None:
+        # It will be refused for that, whatever else is wrong with it.
+        return candidate
+    result.raise_if_any()
+    if cases is None:
+        # Its strata and weights are its own word too, so the ranking holds them against the other runs.
+        return replace(candidate, judged=True, self_reported=NO_DATA)
+    # With numpy, which takes long to import.
+    from harness.analysis.standing import standing_of
+
+    standing = standing_of(candidate.path)
+    return replace(candidate, judged=True, self_reported=result.self_reported, standing=standing)
+
+
+def _is_same(candidate: TestCandidate, test: TestInfo) -> bool:
+    release = candidate.release
+    return (release.name, release.version, release.digest) == (test.name, test.version, test.digest)
+
+
+def _published_test(site: Catalogue, test: TestInfo) -> SiteTest | None:
+    index = site.test(test.name)
+    version = None if index is None or not test.version else find_version(index, test.version)
+    if index is None or version is None or version.digest != test.digest:
+        return None
+    return SiteTest(site, index, version)
+
+
+def audit_file(path: Path) -> Audit:
+    """Judge a transcript by its test, if that is beside it, in the libraries or at a configured site."""
+    with open_transcript(path) as reader:
+        header = reader.header
+    cases, why = find_cases(path, header)
+    result = audit(path, cases)
+    return replace(result, self_reported=why) if cases is None else result

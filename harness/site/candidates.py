@@ -1,5 +1,7 @@
-"""Tests and transcripts to publish, checked before anything is written."""
+"""Tests, transcripts and interfaces to publish, checked before anything is written; nothing runs an interface."""
 
+import ast
+import tomllib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.errors import HateError, ScriptError, TranscriptError, UsageError
+from harness.errors import HateError, InterfaceError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import hashed_anew
 from harness.files.mistakes import Mistakes
@@ -18,7 +20,6 @@ from harness.script.load import SUFFIX, Script, load_script
 from harness.script.references import FOR_OTHERS
 from harness.script.template import unfilled
 from harness.site.fetch import fetch_data
-from harness.site.interface_files import InterfaceCandidate, is_interface, read_interface_candidate
 from harness.site.layout import (
     FORMAT,
     MAX_FILES,
@@ -33,8 +34,81 @@ from harness.site.local_runs import transcript_stem
 from harness.transcript.format import Header
 from harness.transcript.read import WITHHELD, glance
 
+INTERFACE_FILES = ("interface.py", "interface.toml")
+MAX_INTERFACE_FILES = 100
+MAX_INTERFACE_BYTES = 20 << 20
 # Files beside a script that it need not name: the origin of the data, and its licence.
 DOCUMENT_PATTERNS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
+
+
+@dataclass(frozen=True)
+class InterfaceCandidate:
+    """The files of an interface, and the test that it is for."""
+
+    name: str
+    path: Path
+    files: tuple[ReleaseFile, ...]
+    sources: dict[Ref, Path]
+    test_name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is, for messages."""
+        return f"interface {self.name} for {self.test_name}"
+
+
+def is_interface(path: Path) -> bool:
+    """Whether a path is an interface, not a test or a transcript."""
+    if path.is_dir():
+        return any((path / name).is_file() for name in INTERFACE_FILES) and not any(path.glob(f"*{SUFFIX}"))
+    return path.suffix == ".py" or path.name == INTERFACE_FILES[1]
+
+
+def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidate:
+    """An interface, parsed but not run: the folder with all its files, or one file."""
+    folder = path if path.is_dir() else path.parent
+    paths = list(_inside(path)) if path.is_dir() else [path]
+    main = next((folder / one for one in INTERFACE_FILES if (folder / one) in paths), path)
+    _check_text(main)
+    total = sum(one.stat().st_size for one in paths)
+    if len(paths) > MAX_INTERFACE_FILES or total > MAX_INTERFACE_BYTES:
+        raise InterfaceError(f"{path}: {len(paths):,} files of {total:,} bytes; publish the interface, not its data")
+    files, sources = [], {}
+    for one in paths:
+        inside = one.relative_to(folder).as_posix()
+        check_inside(inside, str(path))
+        ref = Ref(file_sha256(one), one.stat().st_size)
+        files.append(ReleaseFile(inside, ref.sha256, ref.bytes))
+        sources[ref] = one
+    stem = (
+        path.resolve().name
+        if path.is_dir()
+        else path.stem
+        if path.name not in INTERFACE_FILES
+        else folder.resolve().name
+    )
+    return InterfaceCandidate(name or stem, path, tuple(files), sources)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith((".", "__pycache__")) for part in path.relative_to(folder).parts)
+        if path.is_symlink():
+            raise InterfaceError(f"{path}: a link; put the file itself there")
+        if path.is_file() and not hidden:
+            yield path
+
+
+def _check_text(path: Path) -> None:
+    """That it can be read as what it claims to be; its code is not run."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            ast.parse(text)
+        else:
+            tomllib.loads(text)
+    except (SyntaxError, ValueError, RecursionError, OSError) as error:
+        raise InterfaceError(f"{path}: not an interface: {str(error).splitlines()[0]}") from None
 
 
 @dataclass(frozen=True)

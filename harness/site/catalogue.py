@@ -1,12 +1,15 @@
-"""What a site has: its tests with their versions and transcripts, one by name or all of them."""
+"""What a site has: its tests with their versions, files and transcripts, one by name or all of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from harness.errors import DataError
+from harness.errors import DataError, HateError, OutputError, UsageError
+from harness.script.references import DOWNLOADED
+from harness.site.cache import MANIFEST, RELEASE_FOLDER, RELEASES, cached, discard_entry, link_or_copy
 from harness.site.layout import (
+    InterfaceEntry,
     NameEntry,
     Ref,
     Release,
@@ -15,11 +18,16 @@ from harness.site.layout import (
     Top,
     TranscriptEntry,
     VersionEntry,
+    check_inside,
     decode,
     decode_release,
+    encode,
     index_path,
 )
 from harness.site.tree import IndexStore, Tree
+
+if TYPE_CHECKING:
+    from harness.script.load import Script
 
 
 class SiteStore(IndexStore, Protocol):
@@ -99,3 +107,74 @@ def find_version(index: TestIndex, version: str) -> VersionEntry | None:
     if not version:
         return index.latest
     return next((entry for entry in index.versions if entry.version == version), None)
+
+
+@dataclass(frozen=True)
+class SiteTest:
+    """A version of a test at a site."""
+
+    catalogue: Catalogue
+    index: TestIndex
+    version: VersionEntry
+
+    @property
+    def name(self) -> str:
+        """The name of the test."""
+        return self.index.name
+
+    @property
+    def full_name(self) -> str:
+        """NAME@VERSION, as in commands and addresses."""
+        return f"{self.index.name}@{self.version.version}"
+
+    @property
+    def label(self) -> str:
+        """Its name for messages."""
+        return f"{self.catalogue.store.name}: {self.index.name} {self.version.version}"
+
+    @property
+    def release(self) -> Release:
+        """Its files."""
+        return self.catalogue.release(self.index, self.version)
+
+    def script(self) -> "Script":
+        """Its script, in the cache with all other files; a DataError unless they have the digest of the test."""
+        release = self.release
+        # The copy in the cache may be damaged; if a new one is too, the site is at fault.
+        for _ in range(2):
+            script = self._load(release)
+            if script is not None and script.digest == release.digest:
+                return script
+            discard_entry(RELEASES, self.version.release.sha256)
+        raise DataError(f"{self.label}: its files do not have the digest in its index; refused")
+
+    def _load(self, release: Release) -> "Script | None":
+        folder = cached(RELEASES, self.version.release.sha256, lambda folder: self._fill(folder, release))
+        from harness.script.load import load_script  # with pydantic, which takes long to import
+
+        try:
+            script = replace(load_script(folder / RELEASE_FOLDER / release.script), confined=DOWNLOADED)
+        except HateError:
+            return None
+        return script if (script.name, script.version) == (release.name, release.version) else None
+
+    def _fill(self, folder: Path, release: Release) -> None:
+        for file in release.files:
+            link_or_copy(self.catalogue.store.file(file.ref, file.path), folder / RELEASE_FOLDER / file.path)
+        (folder / MANIFEST).write_bytes(encode(release))
+
+
+def copy_interface(store: SiteStore, entry: InterfaceEntry, folder: Path) -> Path:
+    """Write the files of a published interface into FOLDER/NAME, which must not exist; the path of its main file."""
+    target = folder / entry.name
+    if target.exists():
+        raise UsageError(f"{target}: exists; choose another folder, nothing is overwritten")
+    for file in entry.files:
+        check_inside(file.path, entry.name)
+        source = store.file(file.ref, file.path)
+        try:
+            (target / file.path).parent.mkdir(parents=True, exist_ok=True)
+            (target / file.path).write_bytes(source.read_bytes())
+        except OSError as error:
+            raise OutputError(f"{target / file.path}: {error.strerror}") from None
+    return target

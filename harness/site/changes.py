@@ -1,5 +1,6 @@
 """How a site changes when something is published: worked out in memory, without writing anything."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,12 +9,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.errors import DataError, UsageError
-from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
+from harness.site.candidates import Candidate, InterfaceCandidate, TestCandidate, TranscriptCandidate
 from harness.site.catalogue import Catalogue, SiteStore, find_version
-from harness.site.interface_files import InterfaceCandidate
 from harness.site.layout import (
     FORMAT,
     MAX_TESTS_A_NAME,
+    BestEntry,
     InterfaceEntry,
     NameEntry,
     Ref,
@@ -26,9 +27,7 @@ from harness.site.layout import (
     encode,
     ref_of,
 )
-from harness.site.leading import leading
 from harness.site.tree import TreeUpdate
-from harness.site.version_order import version_key
 
 
 @dataclass
@@ -367,3 +366,38 @@ def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCan
         f"{name} {known.version} is already published, and differs{what}; "
         "published tests never change: give the test a new version"
     )
+
+
+def leading(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
+    """The transcript that leads; the older one, or the first by name, if two are equal.
+
+    If one of them does not say what it is ranked by, as at a site of an older version, all are held against each other
+    by their shares of successes, and the leader does not say it either.
+    """
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        new = BestEntry(entry.name, entry.rate, entry.standing)
+        if known is None:
+            known = new
+        elif known.standing is not None and new.standing is not None:
+            known = new if new.standing.merit > known.standing.merit else known
+        else:
+            known = replace(new if new.rate > known.rate else known, standing=None)
+    return known
+
+
+_VERSION_PART = re.compile(r"(\d+)|([A-Za-z]+)|([^A-Za-z0-9]+)")
+_EARLY_STAGES = ("dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview")
+_VERSION_END = (1, 0, "")
+
+
+def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; two spellings of one version have different keys."""
+    parts = [_version_part(number, word) for number, word, _ in _VERSION_PART.findall(version) if number or word]
+    return (*parts, _VERSION_END, (0, 0, version))
+
+
+def _version_part(number: str, word: str) -> tuple[int, int, str]:
+    if number:
+        return (3, int(number), "")
+    early = word.lower() in _EARLY_STAGES
+    return (0, _EARLY_STAGES.index(word.lower()), word) if early else (2, 0, word)

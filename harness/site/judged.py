@@ -19,7 +19,7 @@ from harness.files.folders import JUDGED, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
 from harness.script.library import find_all, peek, scripts_in
 from harness.site.cache import RELEASE_FOLDER, RELEASES, SCRIPTS, cache_entries
-from harness.site.locate import Source
+from harness.site.find_transcripts import Source
 from harness.transcript.format import Header, TestInfo
 
 NOT_HERE = "the test is not here, so outcomes were not judged again"
@@ -43,7 +43,7 @@ def judged_again(path: Path, header: Header, name: str) -> str:
         return NOT_HERE
     # With pydantic, which takes long to import.
     from harness.site.audit import audit
-    from harness.site.judging import find_cases_here
+    from harness.site.local_tests import find_cases_here
 
     cases, why = find_cases_here(path, header)
     if cases is None:

@@ -1,18 +1,19 @@
-"""Open sites, in a folder or at an address, and read their files.
+"""Open sites, in a folder or at an address, read their files, and find their tests.
 
 A configured site that cannot be used leads to a note, not an error.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.errors import DataError, HateError, Unreachable
+from harness.errors import DataError, HateError, Unreachable, UsageError
 from harness.files.digest import file_sha256
-from harness.site.catalogue import Catalogue
-from harness.site.config import SiteConfig, configured_sites, is_offline
+from harness.site.catalogue import Catalogue, SiteTest, find_version
+from harness.site.config import SiteConfig, configured_sites, is_offline, site_config
 from harness.site.layout import (
     MAX_INDEX_BYTES,
     MAX_TOP_BYTES,
@@ -27,7 +28,7 @@ from harness.site.layout import (
 from harness.site.remote import ANY_FILE, checked_content, remote_file
 from harness.site.request import Download, DownloadLimits, content_request
 from harness.site.trust import check_top
-from harness.site.urls import is_url
+from harness.site.urls import is_url, masked
 
 DOWNLOADS_AT_ONCE = 8
 # An index is small: a server that takes longer is down.
@@ -249,3 +250,61 @@ class WebStore:
         return checked_content(
             content_request(urls, ref.sha256, ref.bytes, stated_by=stated_by, small=small, label=label)
         )
+
+
+# NAME or NAME@VERSION in the address of a page.
+TEST_IN_ADDRESS = r"(?P<name>[a-z0-9][a-z0-9._-]*)(@(?P<version>[A-Za-z0-9._+-]+))?"
+# The address of a test is that of its page.
+_ADDRESS = re.compile(rf"(?P<site>.+?)/tests/{TEST_IN_ADDRESS}/?")
+# What the names of pages end in that are files.
+PAGE_SUFFIX = ".html"
+
+
+def find_release(text: str, searched: Sites) -> SiteTest | None:
+    """The test NAME or NAME@VERSION at the first site that has it; None if none does."""
+    name, _, version = text.partition("@")
+    others: list[str] = []
+    for _, catalogue in searched:
+        try:
+            index = catalogue.test(name)
+        except HateError as error:
+            searched.refuse(error)
+            continue
+        if index is None:
+            continue
+        found = find_version(index, version)
+        if found is not None:
+            return SiteTest(catalogue, index, found)
+        others += [entry.version for entry in index.versions]
+    if others:
+        raise UsageError(f"test '{name}' has no version {version}, only {', '.join(dict.fromkeys(others))}")
+    searched.raise_refusal()
+    return None
+
+
+def find_release_at(url: str) -> tuple[SiteTest, str]:
+    """The test at an address, SITE/tests/NAME or SITE/tests/NAME@VERSION, and a note about it for the user."""
+    found = _ADDRESS.fullmatch(page_address(url))
+    if found is None:
+        raise UsageError(
+            f"{masked(url)}: not the address of a test, such as SITE/tests/NAME or SITE/tests/NAME@VERSION"
+        )
+    catalogue, note = open_site(site_config(found["site"]))
+    index = catalogue.test(found["name"])
+    if index is None:
+        raise UsageError(f"{masked(url)}: no test '{found['name']}' at {catalogue.store.name}")
+    version = find_version(index, found["version"] or "")
+    if version is None:
+        known = ", ".join(entry.version for entry in index.versions)
+        raise UsageError(f"{masked(url)}: no version {found['version']}, only {known}")
+    return SiteTest(catalogue, index, version), note
+
+
+def page_address(url: str) -> str:
+    """The address of a page, whether it is served or a file."""
+    return url.partition("?")[0].partition("#")[0].removesuffix(PAGE_SUFFIX)
+
+
+def is_test_address(text: str) -> bool:
+    """Whether a text is the address of a test's page."""
+    return is_url(text) and _ADDRESS.fullmatch(page_address(text)) is not None

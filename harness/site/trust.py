@@ -16,7 +16,7 @@ from platformdirs import user_state_path
 from harness.errors import DataError
 from harness.site.config import SiteConfig
 from harness.site.layout import Top
-from harness.site.root import RootChain, SignedFiles, read_chain
+from harness.site.root_keys import RootChain, SignedFiles, read_chain
 from harness.site.signing import check_signature
 from harness.site.urls import is_url, masked, parse
 

@@ -14,8 +14,7 @@ import requests
 from harness import __version__
 from harness.errors import DataError, Unreachable, UsageError
 from harness.site.config import is_offline
-from harness.site.request import DownloadLimits, progress_listener
-from harness.site.retry import (
+from harness.site.download import (
     Abandoned,
     TryAgain,
     first_line,
@@ -25,6 +24,7 @@ from harness.site.retry import (
     retry_policy,
     run_within,
 )
+from harness.site.request import DownloadLimits, progress_listener
 from harness.site.urls import masked, parse
 
 BLOCK = 1 << 16

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.site.cache import FILES, UNPACKED, cache_folder, is_intact, verified
-from harness.site.listing import read_listing
+from harness.site.cache import FILES, UNPACKED, cache_folder, is_intact, read_listing, verified
 from tests.site.published_site import served as serving_folder
 from tests.workshop import Workshop, wait_until
 
@@ -23,7 +22,7 @@ SPOILS = {
     "adds": "os.chmod(folder, 0o777); Path(path + '.new').write_text('x9')",
     "links": "os.chmod(folder, 0o777); os.remove(path); os.symlink('/etc/hostname', path)",
     "rewrites the listing": (
-        "from harness.site.listing import make_listing, write_listing; entry = Path(folder).parent; "
+        "from harness.site.cache import make_listing, write_listing; entry = Path(folder).parent; "
         "os.chmod(path, 0o666); Path(path).write_text('yy'); write_listing(entry, make_listing(entry))"
     ),
     "restores the time": (

@@ -24,7 +24,7 @@ from harness.server.submit import SubmissionLimits
 from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import SiteSettings, publish
-from harness.site.root import RootChange
+from harness.site.root_keys import RootChange
 from harness.site.signing import check_signature, new_key
 from harness.site.sites import FolderStore, open_folder
 from tests.server.served import (

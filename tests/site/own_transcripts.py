@@ -7,7 +7,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from harness.site.locate import KnownTranscripts, Source
+from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from tests.workshop import Workshop
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.bundled import bundled
-from harness.site.locate import KnownTranscripts
+from harness.site.find_transcripts import KnownTranscripts
 from tests.rooms import of_commands_here
 from tests.site.own_transcripts import CASES, ago, open_source, refused, successes, write_run
 from tests.site.published_site import make_site, run_transcript, tiny

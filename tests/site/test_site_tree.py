@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from harness.errors import DataError
 from harness.site import layout
 from harness.site import tree as trees
+from harness.site.changes import version_key
 from harness.site.layout import (
     DEEPEST,
     MAX_LEAF_ENTRIES,
@@ -28,7 +29,6 @@ from harness.site.layout import (
     ref_of,
 )
 from harness.site.tree import Tree, TreeUpdate, build_tree
-from harness.site.version_order import version_key
 
 NAMES = st.text("abcdefgh0123456789", min_size=1, max_size=6)
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.bundled import bundled
 from harness.errors import HateError
-from harness.site.locate import KnownTranscripts, Source
+from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
 from tests.site.own_transcripts import open_source

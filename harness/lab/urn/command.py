@@ -14,7 +14,7 @@ from harness.lab.options import PermutationTestOptions
 from harness.options import DownloadOptions, PlotOptions, Range, SeedOptions, option
 from harness.options.curves import MatrixOptions
 from harness.params import Param, ParamType
-from harness.site.tests import is_test
+from harness.site.find_test import is_test
 
 if TYPE_CHECKING:
     from harness.lab.urn.report import UrnResult

@@ -36,7 +36,7 @@ def find_test(text: str, libraries: Sequence[str], note: Note) -> "Script":
 
 def _at_address(url: str, note: Note) -> "Script":
     from harness.site.fetch import fetch_script, is_script_address
-    from harness.site.published import find_release_at
+    from harness.site.sites import find_release_at
 
     if is_script_address(url):
         script, text = fetch_script(url)
@@ -52,8 +52,7 @@ def _at_sites(text: str, note: Note) -> "Script | None":
     """The test from the first site that has it; None if no site has it, or none is configured."""
     if not configured_sites():
         return None
-    from harness.site.published import find_release
-    from harness.site.sites import sites
+    from harness.site.sites import find_release, sites
 
     known = sites()
     try:
@@ -68,7 +67,7 @@ def is_test(word: str, libraries: Sequence[str]) -> bool:
     """Whether a word names a test, here or at a site, rather than a transcript."""
     if word == "-" or "://" in word:
         from harness.site.fetch import is_script_address
-        from harness.site.published import is_test_address
+        from harness.site.sites import is_test_address
 
         return is_test_address(word) or is_script_address(word)
     path = Path(word)
@@ -80,9 +79,8 @@ def is_test(word: str, libraries: Sequence[str]) -> bool:
         return True
     if not configured_sites():
         return False
-    from harness.site.locate import KnownTranscripts
-    from harness.site.published import find_release
-    from harness.site.sites import sites
+    from harness.site.find_transcripts import KnownTranscripts
+    from harness.site.sites import find_release, sites
 
     # A transcript here hides a test at a site.
     if word in KnownTranscripts().names():

@@ -21,10 +21,9 @@ from harness.site.catalogue import Catalogue
 from harness.site.config import configured_sites, site_config
 from harness.site.layout import TestIndex, TranscriptEntry
 from harness.site.local_runs import ROOT, SUFFIXES, LocalRun, bundled_runs, one_line, own_runs, transcript_stem
-from harness.site.published import TEST_IN_ADDRESS, page_address
 from harness.site.remote import remote_transcript
 from harness.site.request import DownloadLimits
-from harness.site.sites import Sites, open_site, sites
+from harness.site.sites import TEST_IN_ADDRESS, Sites, open_site, page_address, sites
 from harness.site.urls import is_url, masked, url_path
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
