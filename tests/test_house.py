@@ -70,7 +70,7 @@ ONLY_IN = {
         "transcript/columns.py",
         "transcript/kept_columns.py",
         "transcript/parquet_columns.py",
-        "transcript/importing/coco_segmentations.py",
+        "transcript/importing/coco.py",
     ),
     "pyarrow": ("files/tables.py", "transcript/parquet.py", "transcript/parquet_columns.py"),
     "matplotlib": ("report/plots/", "lab/*/report.py"),

@@ -30,7 +30,7 @@ from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import WeightsStatistic
 from harness.transcript.columns import OUTCOMES
-from harness.transcript.settings import differing, in_words
+from harness.transcript.format import differing_params, params_text
 
 _ACCEPTED = np.array([outcome in ("TP", "FP") for outcome in OUTCOMES])
 # Ellipses along a curve: more would overlap.
@@ -82,8 +82,8 @@ def _settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
         groups: dict[bytes, list[Run]] = {}
         for run in own:
             groups.setdefault(msgspec.json.encode(_others(run, swept), order="sorted"), []).append(run)
-        apart = differing([_others(group[0], swept) for group in groups.values()])
-        names = run_names([algorithm] * len(apart), [f"{algorithm} {in_words(params)}".rstrip() for params in apart])
+        apart = differing_params([_others(group[0], swept) for group in groups.values()])
+        names = run_names([algorithm] * len(apart), [f"{algorithm} {params_text(params)}".rstrip() for params in apart])
         settings |= dict(zip(names, groups.values(), strict=True))
     return settings
 

@@ -22,9 +22,8 @@ from harness.report.numbers import self_reported_notes
 from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.judged import judge_sources
 from harness.site.request import DownloadLimits
-from harness.transcript.format import Header, TestInfo
+from harness.transcript.format import Header, TestInfo, differing_params, params_text
 from harness.transcript.read import open_transcript, summarise
-from harness.transcript.settings import differing, in_words
 
 if TYPE_CHECKING:
     from harness.analysis.align import Run
@@ -240,12 +239,12 @@ def _header(source: Source) -> Header | None:
 
 
 def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
-    params = differing([run.params for run in runs])
+    params = differing_params([run.params for run in runs])
     if len(runs) < 2 or not (any(params) or any(run.name != run.source.stem for run in runs)):
         return ""
     parts = [
         f"{run.name} is {run.source.known_as}{words and f' ({words})'}"
-        for run, words in zip(runs[:MAX_TOLD], map(in_words, params), strict=False)
+        for run, words in zip(runs[:MAX_TOLD], map(params_text, params), strict=False)
     ]
     more = f", and {len(runs) - MAX_TOLD:,} more" if len(runs) > MAX_TOLD else ""
     return f"runs of {algorithm}: {', '.join(parts)}{more}"

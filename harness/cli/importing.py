@@ -23,11 +23,9 @@ from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design
 from harness.report.formats import Format
 from harness.report.numbers import interval_cell
 from harness.transcript.importing.contract import ImportOptions
-from harness.transcript.importing.convert import ImportedTranscript, convert
+from harness.transcript.importing.convert import ImportedTranscript, convert, fold_runs
 from harness.transcript.importing.file import ForeignFile
-from harness.transcript.importing.first_pass import BLOCK
-from harness.transcript.importing.fold import fold_runs
-from harness.transcript.importing.metrics import directions_note, values_note
+from harness.transcript.importing.metrics import BLOCK, directions_note, values_note
 from harness.transcript.importing.registry import formats, read
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from harness.site.config import configured_sites
 from harness.site.fetch import fetch_data
 from harness.site.find_transcripts import KnownTranscripts
 from harness.site.local_runs import ROOT, age, glance_at_run, timestamp, transcript_files
+from harness.transcript.format import changed_params, params_text
 from harness.transcript.read import TranscriptSummary
-from harness.transcript.settings import changed_params, in_words, part_of
 
 if TYPE_CHECKING:
     from harness.plugins import PluginGroup
@@ -174,7 +174,7 @@ def _entry(path: Path, summary: TranscriptSummary, site: str, known: KnownTransc
         "params": header.params,
         "changed": changed_params(header, known.published_header(header)),
         "extent": header.part,
-        "part": part_of(summary) if summary.complete else "",
+        "part": summary.part_text if summary.complete else "",
     }
 
 
@@ -188,7 +188,7 @@ def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
 
 
 def _row(entry: dict[str, Any]) -> list[Cell]:
-    words = in_words(entry["changed"] or {})
+    words = params_text(entry["changed"] or {})
     return [
         age(entry["when"]),
         entry["test"],
@@ -223,7 +223,7 @@ def _for_programs(entries: Sequence[dict[str, Any]]) -> Table:
 def _cell(value: Any) -> Cell:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return in_words(value) if isinstance(value, dict) else value
+    return params_text(value) if isinstance(value, dict) else value
 
 
 class ListOptions(LibraryOptions, FormatOptions):

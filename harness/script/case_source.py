@@ -1,19 +1,31 @@
 """Where the cases of a script come from: a table, the names of files, or the script itself; read row by row."""
 
+import contextlib
+import fnmatch
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.errors import ScriptError
+from harness.files.patterns import Matcher, compile_pattern
 from harness.files.tables import Delimited, TableRow, delimited, rows
 from harness.model import Case, plain_text
 from harness.params import nearest
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import Script
-from harness.script.rows import NO_ID, TRUTH, case_of, glob_rows, truth_value
 
+TRUTH = {"true": True, "1": True, "false": False, "0": False, "": True}
+NO_ID = "a case without an id; give each case a unique id in column id"
+# As many as an archive may have.
+MAX_VISITED = 5_000_000
+ANY_FOLDERS = "**"
+_PLACEHOLDER = re.compile(r"^\{([A-Za-z_][A-Za-z0-9_]*)\}/(.+)$")
 # Shared by all cases without columns; never written to.
 _NO_COLUMNS: dict[str, Any] = {}
 
@@ -101,3 +113,163 @@ def _maker(table: Delimited) -> Callable[[list[str]], Case]:
         )
 
     return make
+
+
+def case_of(row: TableRow, *, structured: bool = False) -> Case:
+    """A case from a row of a table. The row itself becomes `columns`, without the fixed columns.
+
+    `structured`: `expect` may be a list or an object, and is then its JSON text.
+    """
+    case_id = row.pop("id", None)
+    if type(case_id) is not str:
+        case_id = "" if isinstance(case_id, (dict, list)) else plain_text(case_id)
+    if not case_id:
+        raise ScriptError(NO_ID)
+    if structured and isinstance(row.get("expect"), (dict, list)):
+        row["expect"] = msgspec.json.encode(row["expect"]).decode()
+    return Case(
+        case_id,
+        row.pop("input", ""),
+        _text(row, "expect"),
+        truth_value(row.pop("positive", True)),
+        _text(row, "truth"),
+        row,
+    )
+
+
+def _text(row: TableRow, name: str) -> str:
+    value = row.pop(name, "")
+    if type(value) is str:
+        return value.strip()
+    if isinstance(value, (dict, list)):
+        raise ScriptError(f"{name} {value!r:.60} is not a label or number")
+    return plain_text(value)
+
+
+def truth_value(value: Any) -> bool:
+    """The value of column `positive`, in any of its spellings."""
+    if type(value) is bool:
+        return value
+    text = plain_text(value).strip().lower()
+    if text not in TRUTH:
+        raise ScriptError(f"positive '{value}' is not true or false, 1 or 0")
+    return TRUTH[text]
+
+
+def glob_rows(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, TableRow]]:
+    """A row for each file that matches the glob, with its path in the data as id."""
+    match = _PLACEHOLDER.match(glob)
+    if match is None or match[1] not in places:
+        known = nearest(match[1] if match else "", places)
+        raise ScriptError(f"cases.glob: '{glob}' must begin with data, such as {{images}}/test/*.png; {known}")
+    if ".." in match[2].split("/"):
+        raise ScriptError(f"cases.glob: '{glob}' leaves its data; leave out ..")
+    root = places[match[1]]
+    try:
+        names = glob_files(root, match[2])
+    except ScriptError as error:
+        raise ScriptError(f"cases.glob: '{glob}': {error}") from None
+    with _Groups(pattern) as groups:
+        for name in names:
+            if not _is_unicode(name):
+                raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
+            yield name, {"id": name, "input": f"{{{match[1]}}}/{name}"} | groups.of(name)
+
+
+class _Groups(contextlib.ExitStack):
+    """The named groups of the pattern in file names; none if there is no pattern."""
+
+    def __init__(self, pattern: str | None) -> None:
+        super().__init__()
+        try:
+            self._matcher = None if pattern is None else self.enter_context(Matcher(compile_pattern(pattern)))
+        except ScriptError as error:
+            raise ScriptError(f"cases.pattern: {error}") from None
+
+    def of(self, name: str) -> dict[str, Any]:
+        """The groups as columns of the case."""
+        if self._matcher is None:
+            return {}
+        try:
+            found = self._matcher.search(name)
+        except ScriptError as error:
+            raise ScriptError(f"cases.pattern: {error}") from None
+        if found is None:
+            raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def _is_unicode(name: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def glob_files(root: Path, glob: str) -> list[str]:
+    """The plain files of a folder that match, relative to it, in order; `**` stands for any number of folders."""
+    parts = _parts(glob)
+    if root.is_file() or not parts:
+        return []
+    return sorted(_Walk(glob, [None if part == ANY_FOLDERS else _compiled(part) for part in parts]).files(root))
+
+
+def _parts(glob: str) -> list[str]:
+    """The parts of a glob; several `**` in a row are one."""
+    parts: list[str] = []
+    for part in glob.split("/"):
+        if ANY_FOLDERS in part and part != ANY_FOLDERS:
+            raise ScriptError("** stands for whole folders; write **/*.png, or a single *")
+        if part not in ("", ".") and not (part == ANY_FOLDERS and parts[-1:] == [ANY_FOLDERS]):
+            parts.append(part)
+    return parts
+
+
+def _compiled(part: str) -> re.Pattern[str]:
+    # Python translates * so that matching takes no longer than the product of both lengths.
+    return re.compile(fnmatch.translate(part))
+
+
+@dataclass
+class _Walk:
+    """Goes through the folders that can hold a match, with the parts that the path so far has got to."""
+
+    glob: str
+    parts: list[re.Pattern[str] | None]
+    visited: int = field(default=0)
+
+    def files(self, root: Path) -> Iterator[str]:
+        waiting = [("", self._with_skipped({0}))]
+        while waiting:
+            folder, places = waiting.pop()
+            with os.scandir(root / folder) as entries:
+                for entry in entries:
+                    self._count()
+                    path, after = f"{folder}{entry.name}", self._after(places, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        if after - {len(self.parts)}:
+                            waiting.append((f"{path}/", after))
+                    elif self._ends(places, entry.name) and entry.is_file():
+                        yield path
+
+    def _count(self) -> None:
+        self.visited += 1
+        if self.visited > MAX_VISITED:
+            raise ScriptError(f"'{self.glob}' has to go through more than {MAX_VISITED:,} files; name a folder in it")
+
+    def _with_skipped(self, places: set[int]) -> frozenset[int]:
+        """`**` may stand for no folder at all."""
+        return frozenset(places | {p + 1 for p in places if p < len(self.parts) and self.parts[p] is None})
+
+    def _after(self, places: frozenset[int], name: str) -> frozenset[int]:
+        """Where the parts are after a folder of this name."""
+        after = set()
+        for place in places:
+            part = self.parts[place] if place < len(self.parts) else None
+            if place < len(self.parts) and part is None:
+                after.add(place)
+            elif part is not None and part.match(name):
+                after.add(place + 1)
+        return self._with_skipped(after)
+
+    def _ends(self, places: frozenset[int], name: str) -> bool:
+        """Whether a file of this name matches the last part; ** matches folders only."""
+        last = self.parts[-1]
+        return last is not None and len(self.parts) - 1 in places and last.match(name) is not None

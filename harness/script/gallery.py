@@ -13,10 +13,10 @@ from harness.files.mistakes import Mistakes
 from harness.files.tables import rows
 from harness.model import Case, Question
 from harness.params import nearest
+from harness.script.case_source import case_of
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import Script
 from harness.script.references import References
-from harness.script.rows import case_of
 from harness.tasks.gallery import Gallery
 
 if TYPE_CHECKING:

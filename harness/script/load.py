@@ -17,8 +17,7 @@ from harness.params import Param, ParamType, Value, nearest
 from harness.script.expansion import ORIGINAL, Expansion
 from harness.script.library import SUFFIX as SUFFIX
 from harness.script.references import inside
-from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table
-from harness.script.sections import script_model, take_sections
+from harness.script.schema import FORMAT, DataSection, ParamSection, ScriptFile, is_table, script_model, take_sections
 from harness.tasks import find_task
 from harness.tasks.task import Task, TaskRules
 

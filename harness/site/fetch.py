@@ -22,8 +22,7 @@ from harness.files.stamps import entries_below
 from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script, take_settings
 from harness.script.references import DOWNLOADED
-from harness.script.schema import FORMAT, DataSection
-from harness.script.sections import script_model
+from harness.script.schema import FORMAT, DataSection, script_model
 from harness.site.cache import SCRIPTS, UNPACKED, cache_folder, link_or_copy, verified
 from harness.site.layout import check_inside
 from harness.site.remote import ANY_FILE, remote_file, verified_content

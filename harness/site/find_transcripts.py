@@ -25,9 +25,8 @@ from harness.site.remote import remote_transcript
 from harness.site.request import DownloadLimits
 from harness.site.sites import TEST_IN_ADDRESS, Sites, open_site, page_address, sites
 from harness.site.urls import is_url, masked, url_path
-from harness.transcript.format import Header
+from harness.transcript.format import Header, changed_params, differing_params, params_text
 from harness.transcript.read import open_transcript
-from harness.transcript.settings import changed_params, differing, in_words
 
 # The address of a transcript is that of its page.
 _ADDRESS = re.compile(rf"(?P<site>.+?)/transcripts/{TEST_IN_ADDRESS}/(?P<transcript>[A-Za-z0-9][A-Za-z0-9._+-]*)")
@@ -236,7 +235,7 @@ class NameMatches:
         run, others = runs[0], list(self._others(runs))
         if not others:
             return ""
-        path, params = one_line(str(run.path)), in_words(self._params(runs))
+        path, params = one_line(str(run.path)), params_text(self._params(runs))
         return f"{self.text} is {path}, {run.how_old}{params and f', {params}'} ({'; '.join(others)})"
 
     def _others(self, runs: Sequence[LocalRun]) -> Iterator[str]:
@@ -258,7 +257,7 @@ class NameMatches:
     def _params(self, runs: Sequence[LocalRun]) -> dict[str, Any]:
         headers = [run.header for run in runs if run.header is not None]
         changed = changed_params(headers[0], self.known.published_header(headers[0]))
-        return differing([header.params for header in headers])[0] if changed is None else changed
+        return differing_params([header.params for header in headers])[0] if changed is None else changed
 
     def _published_note(self, full_name: str, run: LocalRun) -> str:
         """Why a published transcript was chosen although the user has runs; empty if there are none."""

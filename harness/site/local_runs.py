@@ -12,7 +12,6 @@ from harness.bundled import bundled
 from harness.errors import MissingExtra, TranscriptError
 from harness.transcript.format import Header
 from harness.transcript.read import TranscriptSummary, glance, open_transcript
-from harness.transcript.settings import part_of
 
 ROOT = Path("transcripts")
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
@@ -53,7 +52,7 @@ class LocalRun:
             return "is damaged"
         if not summary.complete:
             return "is not complete"
-        part = part_of(summary)
+        part = summary.part_text
         if part.startswith("without fold"):
             return f"was trained on a part ({part})"
         return f"covers only a part ({part})" if part else ""

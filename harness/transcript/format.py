@@ -3,7 +3,7 @@
 import hashlib
 import platform
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from harness import __version__
 from harness.errors import TranscriptError
-from harness.model import Counts
+from harness.model import Counts, plain_text
 from harness.plugins import Plugin
 from harness.tasks import find_task, task_names
 from harness.tasks.task import Task, TaskRules
@@ -20,11 +20,10 @@ from harness.tasks.task import Task, TaskRules
 FORMAT = 1
 # The line of a record has at least that many bytes.
 MIN_LINE_LENGTH = 24
-
-
+# The value of a parameter in a text is cut at that many characters.
+MAX_VALUE_LENGTH = 40
 # The kind of interface of an imported transcript, before the name of the tool.
 IMPORT = "import: "
-
 # Weights that need no column of the cases.
 PLAIN_WEIGHTS = ("cases", "equal")
 
@@ -289,17 +288,17 @@ class End(Struct, frozen=True):
 
 def differences(ours: Header, theirs: Header) -> list[str]:
     """Why two headers are not of the same run: test, algorithm, interface, parameters or extent differ."""
-    found = []
+    reasons = []
     # What says of which cases the run is.
     extents = dict.fromkeys(["limit", *(header.originals_of for header in (ours, theirs) if header.originals_of)])
     for key in ("test", "algorithm", "interface", "params", "repeat", *extents, "train", "plugins", "limits"):
         mine, other = (_comparable(header, key, extents) for header in (ours, theirs))
         if mine != other:
-            found.append(f"{key} ({_first_difference(mine, other)})")
+            reasons.append(f"{key} ({_first_difference(mine, other)})")
     # What is begun apart from the judge must be ended so: the header stands for all records.
     if theirs.isolation == "process" and ours.isolation == "none":
-        found.append("isolation ('process' there, 'none' now; add --isolate)")
-    return found
+        reasons.append("isolation ('process' there, 'none' now; add --isolate)")
+    return reasons
 
 
 def _comparable(header: Header, key: str, extents: Collection[str]) -> Any:
@@ -310,10 +309,7 @@ def _comparable(header: Header, key: str, extents: Collection[str]) -> Any:
         return {"kind": header.interface.kind, "sha256": header.interface.sha256}
     if key == "train":
         return {name: value for name, value in header.part.items() if name not in extents} or None
-    return _plain(getattr(header, key))
-
-
-def _plain(value: Any) -> Any:
+    value = getattr(header, key)
     return None if value is UNSET else msgspec.to_builtins(value)
 
 
@@ -323,3 +319,34 @@ def _first_difference(mine: Any, other: Any) -> str:
             if mine.get(key) != other.get(key):
                 return f"{key}: {other.get(key)!r} there, {mine.get(key)!r} now"
     return f"{other!r} there, {mine!r} now"
+
+
+def changed_params(header: Header, usual: Header | None) -> dict[str, Any] | None:
+    """The parameters that do not have their default; None if the defaults are not known.
+
+    Older headers do not have the defaults; then it is those that differ from the usual run of the algorithm.
+    """
+    if header.changed is not None or usual is None:
+        return header.changed
+    return {name: value for name, value in header.params.items() if value != usual.params.get(name, value)}
+
+
+def differing_params(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each run, the parameters that are not the same in all of them."""
+    names = dict.fromkeys(name for run in params for name in run)
+    varying = [name for name in names if any(_value(run, name) != _value(params[0], name) for run in params)]
+    return [{name: run[name] for name in varying if name in run} for run in params]
+
+
+def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
+    """A parameter's value; a missing parameter differs from one that is null."""
+    return name in params, params.get(name)
+
+
+def params_text(params: Mapping[str, Any]) -> str:
+    """The parameters as text: bits=2, level=8."""
+    texts = {name: plain_text(value) for name, value in params.items()}
+    return ", ".join(
+        f"{name}={text if len(text) <= MAX_VALUE_LENGTH else f'{text[: MAX_VALUE_LENGTH - 1]}…'}"
+        for name, text in texts.items()
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 import msgspec
+from msgspec import UNSET
 
 from harness.errors import TranscriptError
 from harness.model import BlindTrial, Counts, Trial
@@ -56,6 +57,24 @@ class TranscriptSummary:
     header: Header
     counts: Counts
     complete: bool
+
+    @property
+    def part_text(self) -> str:
+        """The part of the test that the run covers, in words; empty for the whole test."""
+        part, test = self.header.part, self.header.test
+        texts = ["originals only"] if self.header.originals_of else []
+        # In a run with --repeat, each case has several records.
+        repeat = self.header.repeat
+        count = self.counts.tests // (repeat if isinstance(repeat, int) and repeat > 1 else 1)
+        # Older and imported transcripts only show by their number of records that cases are missing.
+        if "limit" in part or (test.cases is not None and not self.header.originals_of and count < test.cases):
+            texts.append(f"{count} of {test.cases}" if test.cases is not None else f"{count} cases")
+        if "without_fold" in part:
+            texts.append(f"without fold {part['without_fold']}")
+        gallery = test.gallery
+        if gallery is not UNSET and (gallery.where is not UNSET or gallery.probes is not UNSET):
+            texts.append("part of gallery or probes")
+        return ", ".join(texts)
 
 
 class TranscriptReader:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from harness.errors import ScriptError
 from harness.files.patterns import EXPONENTIAL, Matcher, compile_pattern, cost
 from harness.model import MAX_COLUMNS
-from harness.script.globs import glob_files
+from harness.script.case_source import glob_files
 from harness.script.references import names_other_files
 from harness.server.render import markdown_html
 from tests.site.serving import body, redirect, serving
@@ -131,7 +131,7 @@ def test_many_stars_take_one_walk(tmp_path: Path) -> None:
 
 def test_a_glob_gives_up_on_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_tree(tmp_path)
-    monkeypatch.setattr("harness.script.globs.MAX_VISITED", 5)
+    monkeypatch.setattr("harness.script.case_source.MAX_VISITED", 5)
     with pytest.raises(ScriptError, match=r"has to go through more than 5 files; name a folder in it"):
         glob_files(tmp_path, "**/*.png")
 

@@ -13,7 +13,7 @@ MADE = {
     "cli/new.py: NAME_PATTERN",  # one class of characters
     "files/patterns.py: text",  # bounded there
     "matrices/read.py: pattern",  # --identity, from the command line
-    "script/globs.py: fnmatch.translate(part)",
+    "script/case_source.py: fnmatch.translate(part)",
     "script/schema.py: pattern",  # NAME_PATTERN and the like
 }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.files import sorting
-from harness.transcript.importing import first_pass
+from harness.transcript.importing import metrics
 from harness.transcript.importing import table as tables
 from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
 from harness.transcript.importing.file import ForeignFile
@@ -31,7 +31,7 @@ def table(count: int, *, numbers: list[int] | None = None) -> str:
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven answers at a time, and ids sorted in parts of ten."""
-    monkeypatch.setattr(first_pass, "BLOCK", 7)
+    monkeypatch.setattr(metrics, "BLOCK", 7)
     monkeypatch.setattr(tables, "BLOCK", 7)
     monkeypatch.setattr(sorting.SortedTexts.__init__, "__defaults__", (10,))
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from harness.errors import OutputError
 from harness.model import Counts, ErrorKind, Outcome, Trial
 from harness.transcript.read import open_transcript, summarise
-from harness.transcript.write import TranscriptWriter, working_path
+from harness.transcript.write import RecordOffsets, TranscriptWriter, working_path
 from tests.simulation import examples
 from tests.transcript.transcript_files import HEADER, read, read_by_line, trials, write
 
@@ -250,3 +251,39 @@ def test_a_header_that_cannot_be_written_leaves_the_file_free(tmp_path: Path) ->
     with pytest.raises(OutputError):
         TranscriptWriter.create(target, HEADER, force=True)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+# Records are put in case order as sorting would do it.
+
+
+def noted(indexes: list[int], starts: list[int], *, most: int) -> RecordOffsets:
+    offsets = RecordOffsets(Path(), most)
+    for index, start in zip(indexes, starts, strict=True):
+        offsets.add(index, start, start + 7)
+    return offsets
+
+
+@given(st.lists(st.integers(0, 1000), unique=True), st.integers(1, 20), st.booleans())
+def test_any_order_is_sorted(indexes: list[int], most: int, reverse: bool) -> None:
+    """In parts of any size, as if all were in memory; gaps between the lines keep them apart."""
+    starts = [8 * number for number in range(len(indexes))]
+    if reverse:
+        starts.reverse()
+    offsets = noted(indexes, starts, most=most)
+    expected = sorted(zip(indexes, starts, strict=True))
+    assert list(offsets.stretches()) == [(start, start + 7) for _, start in expected]
+    assert offsets.in_order == (expected == list(zip(indexes, starts, strict=True)) and starts == sorted(starts))
+    offsets.close()
+
+
+@given(st.permutations(range(30)), st.integers(1, 40))
+def test_records_that_follow_one_another_are_one_stretch(order: list[int], most: int) -> None:
+    """Joined or not, the bytes are those of the records one by one."""
+    offsets = noted(order, [7 * number for number in range(30)], most=most)
+    at = {index: 7 * number for number, index in enumerate(order)}
+    found = [byte for start, stop in offsets.stretches() for byte in range(start, stop)]
+    assert found == [at[index] + offset for index in range(30) for offset in range(7)]
+    # As they were noted: only what was noted one after the other is joined.
+    breaks = sum(after != before + 1 for before, after in pairwise(order))
+    assert len(list(offsets.stretches())) == breaks + 1
+    offsets.close()

@@ -15,7 +15,7 @@ from harness.tasks.label import LABEL
 from harness.transcript.importing.file import ForeignFile
 
 if TYPE_CHECKING:
-    from harness.transcript.importing.first_pass import Survey
+    from harness.transcript.importing.metrics import Survey
 
 # A mark is a number (true is 1, false is 0); None if the tool gave none for an answer. It may be infinite or NaN: only
 # the metric that decides is checked, and only finite values are kept.

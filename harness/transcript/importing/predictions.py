@@ -12,7 +12,7 @@ from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_mark
-from harness.transcript.importing.first_pass import Survey
+from harness.transcript.importing.metrics import Survey
 
 CORRECT = "correct"
 # Pairs of labels, and which is positive: scikit-learn's rule for `pos_label=None`.

@@ -32,8 +32,8 @@ from harness.transcript.importing.file import (
     flat,
     shown,
 )
-from harness.transcript.importing.first_pass import BLOCK
 from harness.transcript.importing.id_results import UNNAMED
+from harness.transcript.importing.metrics import BLOCK
 from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
 from harness.transcript.storage import PARQUET_MAGIC
 
