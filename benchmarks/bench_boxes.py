@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.stats.average_precision import COCO_LEVELS, average_precision_statistic, class_hits
 from harness.stats.detection import match
+from harness.stats.detection_curves import COCO_LEVELS, average_precision_statistic, class_hits
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
@@ -113,12 +113,12 @@ def main() -> None:
     bootstrap = Replication(method="bootstrap", replicates=100)
     ways: dict[str, Callable[[], object]] = {
         "average precision": lambda: statistic(records).members(weights),
-        "with an interval, linear form": lambda: make_estimates(sample, statistic(records)).one(0),
-        "with an interval, 100 replicates": lambda: make_estimates(sample, statistic(records), bootstrap).one(0),
+        "with an interval, linear form": lambda: make_estimates(sample, statistic(records)).estimate(0),
+        "with an interval, 100 replicates": lambda: make_estimates(sample, statistic(records), bootstrap).estimate(0),
     }
     times = {name: seconds(way) for name, way in ways.items()}
     tracemalloc.start()
-    value = make_estimates(sample, statistic(records)).one(0).value
+    value = make_estimates(sample, statistic(records)).estimate(0).value
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     print(f"{given.images:,} images, {number:,} detections, {given.labels} classes")

@@ -136,7 +136,7 @@ def numbers() -> None:
 
     def measure(name: str) -> None:
         # A copy, which has not parsed the numbers yet.
-        Measurement(MEASURES[name], replace(aligned), sampling, Replication()).runs().one(0)
+        Measurement(MEASURES[name], replace(aligned), sampling, Replication()).runs().estimate(0)
 
     reading, by_hand, mae, rmse = best(
         lambda: read_columns(path), plain, lambda: measure("mae"), lambda: measure("rmse")

@@ -17,8 +17,7 @@ import numpy as np
 
 from harness.measures import known_measures
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.bands import replicated_bands, wilson_bands
-from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.bands import fixed_fpr_bands, replicated_bands, wilson_bands
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.curves.summaries import AREA, fnr_at_fpr, summary_difference, summary_estimate
 from harness.stats.estimate import Estimate
@@ -254,7 +253,7 @@ def fitted_area(area: float, scores: Scores) -> Callable[[np.random.Generator, i
     def one(rng: np.random.Generator) -> Estimate:
         while True:
             try:
-                return make_estimates(sample, binormal_area([(scores.draw(rng), None)])).one(0)
+                return make_estimates(sample, binormal_area([(scores.draw(rng), None)])).estimate(0)
             except ValueError:
                 continue
 

@@ -10,10 +10,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from benchmarks.timing import Timing, best, print_timings
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import auc
 from harness.stats.curves.bands import replicated_bands
-from harness.stats.curves.hull import convex_hull
-from harness.stats.curves.points import equal_error
+from harness.stats.curves.roc import auc, convex_hull, equal_error
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.curves.summaries import AREA, summary_estimate
 from harness.stats.curves.two_way import Subjects, two_way_bands

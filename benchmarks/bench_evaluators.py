@@ -18,8 +18,8 @@ from benchmarks.timing import Timing, best, print_timings
 from harness.stats.attempts import Attempts, pass_at
 from harness.stats.curves.costs import minimum_log_cost
 from harness.stats.curves.scores import make_scored_cases
-from harness.stats.logistic import fit_logistic
-from harness.stats.planning import mcnemar_power
+from harness.stats.fusion import fit_logistic
+from harness.stats.power import mcnemar_power
 from harness.stats.sequential import BettingSequence
 
 Work = Callable[[], object]

@@ -16,8 +16,7 @@ from benchmarks.timing import Timing, best, perf_counter, print_timings
 from harness.stats.arrays import BoolArray
 from harness.stats.cochran import cochran_q
 from harness.stats.differences import paired_differences
-from harness.stats.letters import LetterDisplay, distinct_matrix, letter_display
-from harness.stats.multiplicity import holm
+from harness.stats.multiplicity import LetterDisplay, distinct_matrix, holm, letter_display
 from harness.stats.paired import McNemars, PairTables, mcnemar_all, pairwise_tables
 
 ALGORITHMS, CASES = 100, 500

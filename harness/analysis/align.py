@@ -25,8 +25,8 @@ from harness.errors import TranscriptError, UsageError
 from harness.model import Counts, Outcome
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, is_among
 from harness.stats.attempts import Attempts
-from harness.stats.curves.elements import ScoredElements
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
+from harness.stats.curves.summaries import ScoredElements
 from harness.tasks import find_task
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import Header

@@ -170,7 +170,7 @@ def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tu
     except UsageError:
         # The replicates of all cases have a value, those of this small group do not.
         return Group(label, cases, [None] * runs, [None] * len(pairs), answers=answers)
-    values = [cells.one(run) for run in range(runs)]
+    values = [cells.estimate(run) for run in range(runs)]
     return Group(label, cases, values, cells.differences(pairs), answers=answers)
 
 

@@ -15,9 +15,8 @@ from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import Estimates, make_estimates
-from harness.stats.replication.evaluation import full_values, row_weights
 from harness.stats.replication.method import Replication
-from harness.stats.replication.statistic import Statistic
+from harness.stats.replication.statistic import Statistic, full_values, row_weights
 from harness.stats.sign_flip import SignFlip
 
 # A run by its number, and a mask of the cases that count; None for all.
@@ -32,9 +31,9 @@ class Cells:
     estimates: Estimates | None
     place: dict[int, int]
 
-    def one(self, cell: int) -> Estimate | None:
+    def estimate(self, cell: int) -> Estimate | None:
         """A cell by itself; None if it has no value."""
-        return None if self.estimates is None or cell not in self.place else self.estimates.one(self.place[cell])
+        return None if self.estimates is None or cell not in self.place else self.estimates.estimate(self.place[cell])
 
     def difference(self, a: int, b: int) -> Estimate | None:
         """One cell minus another; None if one has no value."""

@@ -32,8 +32,7 @@ from harness.params import nearest
 from harness.stats.arrays import IntArray
 from harness.stats.cochran import cochran_q
 from harness.stats.estimate import Estimate
-from harness.stats.letters import distinct_matrix, letter_display
-from harness.stats.multiplicity import Multiplicity
+from harness.stats.multiplicity import Multiplicity, distinct_matrix, letter_display
 from harness.stats.replication.method import Replication
 from harness.transcript.columns import OUTCOMES, Coded, Columns
 from harness.transcript.format import AlgorithmInfo, Header, TestInfo
@@ -248,7 +247,7 @@ def costs_of(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -
         return None
     if not cells.place:
         return None
-    return AnswerCosts([cells.one(run) for run in range(len(study.aligned.names))], cells.ratios(places))
+    return AnswerCosts([cells.estimate(run) for run in range(len(study.aligned.names))], cells.ratios(places))
 
 
 # Two runs from a 2 x 2 table that somebody typed, such as one in a paper

@@ -54,7 +54,7 @@ class RunSummary:
         """A run of a study; `values` are the estimates of all its runs, None without a design."""
         counts = study.aligned.counts[number]
         interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
-        one = None if values is None else values.one(number)
+        one = None if values is None else values.estimate(number)
         value = counts.rate if values is None else None if one is None else one.value
         left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
         return cls(study, number, interval, one, value, left_out, operating)

@@ -14,12 +14,11 @@ import numpy as np
 
 from harness.options.curves import PointLimit
 from harness.stats.arrays import FloatArray
+from harness.stats.curves.bands import PrecisionBand
 from harness.stats.curves.ellipses import Ellipse
-from harness.stats.curves.free_response import FALSE_POSITIVES
-from harness.stats.curves.hull import Crossing, crossings
-from harness.stats.curves.points import DetectionCost, OperatingPoint
-from harness.stats.curves.precision import PrecisionBand
+from harness.stats.curves.roc import Crossing, DetectionCost, OperatingPoint, crossings
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts
+from harness.stats.detection_curves import FALSE_POSITIVES
 from harness.stats.estimate import Estimate
 
 
@@ -246,9 +245,9 @@ def _point_json(requested: RequestedPoint) -> dict[str, Any]:
     return {
         "at": requested.at.text,
         "threshold": point.threshold,
-        "tpr": 1 - point.fnmr,
-        "fpr": point.fmr,
-        "fnr": point.fnmr,
+        "tpr": 1 - point.fnr,
+        "fpr": point.fpr,
+        "fnr": point.fnr,
         "attained": point.attained,
         "interval_of": requested.of,
         "interval": None if estimate is None else estimate.interval,
@@ -261,8 +260,8 @@ def _cost_json(cost: DetectionCost) -> dict[str, Any]:
         "cost": cost.cost,
         "normalised": cost.normalised,
         "threshold": cost.point.threshold,
-        "fpr": cost.point.fmr,
-        "fnr": cost.point.fnmr,
+        "fpr": cost.point.fpr,
+        "fnr": cost.point.fnr,
         "attained": cost.point.attained,
         "fp": cost.cost_false_alarm,
         "fn": cost.cost_miss,

@@ -17,21 +17,24 @@ from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.curves.bands import (
     DEFAULT_POINTS,
     CurveBands,
+    FixedFprBands,
+    PrecisionBand,
+    along_curve,
     bootstrap_bands,
+    fixed_fpr_bands,
+    precision_band,
     replicated_bands,
     simultaneous_confidence,
     wilson_bands,
 )
-from harness.stats.curves.fixed_fpr import FixedFprBands, along_curve, fixed_fpr_bands
-from harness.stats.curves.points import (
+from harness.stats.curves.roc import (
     DetectionCost,
     OperatingPoint,
     at_threshold,
     detection_cost,
-    fmr_at_fnmr,
-    fnmr_at_fmr,
+    point_at_fnr,
+    point_at_fpr,
 )
-from harness.stats.curves.precision import PrecisionBand, precision_band
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts
 from harness.stats.curves.summaries import CurveSummary, summary_estimate
 from harness.stats.curves.two_way import TARGET, Subjects, two_way_bands, two_way_rate, two_way_summary
@@ -196,8 +199,8 @@ RULE_OF_30 = 30
 def operating_point(counts: ThresholdCounts, at: PointLimit) -> OperatingPoint:
     """Where a rate is within its limit, or at a threshold."""
     if at.of == "fpr":
-        return fnmr_at_fmr(counts, at.value)
-    return fmr_at_fnmr(counts, at.value) if at.of == "fnr" else at_threshold(counts, at.value)
+        return point_at_fpr(counts, at.value)
+    return point_at_fnr(counts, at.value) if at.of == "fnr" else at_threshold(counts, at.value)
 
 
 def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointLimit) -> RequestedPoint:

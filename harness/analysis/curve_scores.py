@@ -7,8 +7,8 @@ import numpy as np
 from harness.errors import TranscriptError
 from harness.model import ErrorRule
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.elements import ScoredElements
 from harness.stats.curves.scores import make_scored_cases
+from harness.stats.curves.summaries import ScoredElements
 from harness.tasks.task import AnswerError, Elements
 from harness.transcript.columns import Columns
 

@@ -20,9 +20,8 @@ from harness.model import plain_text
 from harness.options.curves import BandMethod, CurveOptions, PointLimit
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
-from harness.stats.curves.area import area, auc
 from harness.stats.curves.ellipses import ellipse_of_repeats
-from harness.stats.curves.points import average_precision, equal_error, thinned
+from harness.stats.curves.roc import area, auc, average_precision, equal_error, thinned
 from harness.stats.curves.scores import ClassSize, ThresholdCounts, counts_of, make_scored_cases
 from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits
 from harness.stats.rates import Interval

@@ -16,8 +16,17 @@ from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
 from harness.options.fusing import FuseOptions, FusionRule
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.fusion import Normaliser, best_label, by_median, by_rank, by_scale, count_votes, fold_units
-from harness.stats.logistic import LogisticModel, fit_logistic
+from harness.stats.fusion import (
+    LogisticModel,
+    Normaliser,
+    best_label,
+    by_median,
+    by_rank,
+    by_scale,
+    count_votes,
+    fit_logistic,
+    fold_units,
+)
 from harness.tasks.task import Task
 from harness.transcript.columns import OUTCOMES, Coded
 

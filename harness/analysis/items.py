@@ -10,9 +10,8 @@ from harness.analysis.cells import Measurement
 from harness.errors import UsageError
 from harness.measures.values import check_directed
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.replication.evaluation import full_values, replicate_values
 from harness.stats.replication.resampling import rescaled_bootstrap
-from harness.stats.replication.statistic import Statistic
+from harness.stats.replication.statistic import Statistic, full_values, replicate_values
 
 DRAWS = 1000
 LEAST = 100

@@ -25,7 +25,7 @@ from harness.measures.curves import require_scored_cases
 from harness.options import DesignOptions, OperatingOptions
 from harness.options.comparing import CompareOptions, RateOptions
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.hull import convex_hull
+from harness.stats.curves.roc import convex_hull
 from harness.stats.curves.scores import Order, ScoredCases, counts_of
 from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
 

@@ -307,7 +307,7 @@ def _estimate(study: Measurement, points: FloatArray) -> Estimate | None:
     counted = known.astype(np.float64)[:, None]
     statistic = ratio(np.nan_to_num(points)[:, None], counted, bounds=(0.0, 1.0), counted=counted)
     try:
-        one = make_estimates(study.sampling.sample, statistic, study.replication).one(0)
+        one = make_estimates(study.sampling.sample, statistic, study.replication).estimate(0)
     except ValueError:
         # Half of the units may have no value at all.
         return None

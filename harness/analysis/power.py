@@ -18,10 +18,12 @@ from harness.options.power import PlanningGoal, PowerOptions
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.limits import cases_without_variance, end_limit, t_quantiles
-from harness.stats.planning import (
+from harness.stats.power import (
     PlannedSample,
+    detectable,
     difference_power,
     equivalence_power,
+    independent_discordance,
     mcnemar_power,
     neyman_allocation,
     paired_variance,
@@ -29,7 +31,6 @@ from harness.stats.planning import (
     variance_interval,
     width_of_rate,
 )
-from harness.stats.power import detectable, independent_discordance
 from harness.stats.replication.linearised import influences, stratum_variances
 from harness.stats.replication.method import Replication
 
@@ -99,7 +100,7 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
     sampling = take_sample(aligned, design)
     study = Measurement(MEASURES["rate"], aligned, sampling, Replication())
     cells = study.runs()
-    estimate = cells.one(0) if len(runs) == 1 else cells.difference(0, 1)
+    estimate = cells.estimate(0) if len(runs) == 1 else cells.difference(0, 1)
     if estimate is None or not math.isfinite(estimate.se):
         raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
     names, units, spread = _strata(study, sampling, len(runs))

@@ -111,7 +111,7 @@ def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[R
     replication = Replication(confidence=options.confidence, seed=options.seed)
     study = Measurement(measures[next(iter(measures))], aligned, sampling, replication)
     cells = {key: _cells(replace(study, measure=measure), required=bool(asked)) for key, measure in measures.items()}
-    estimates = {key: of.one(0) for key, of in cells.items()}
+    estimates = {key: of.estimate(0) for key, of in cells.items()}
     if not asked:
         estimates = {key: one for key, one in estimates.items() if one is not None or key == "rate"}
     grouped = list(estimates) if asked else list(estimates)[:1]
@@ -298,7 +298,7 @@ def _bin(cases: ScoredCases, inside: BoolArray, sampling: Sampling, replication:
     said, happened = float(weights @ cases.better / total), float(weights @ cases.positive / total)
     try:
         statistic = shares([cases.positive & inside], [inside])
-        interval = make_estimates(sampling.sample, statistic, replication).one(0).interval
+        interval = make_estimates(sampling.sample, statistic, replication).estimate(0).interval
     except ValueError:
         # The replicates of all cases have a value, those of a small bin do not.
         interval = None

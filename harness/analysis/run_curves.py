@@ -27,14 +27,20 @@ from harness.errors import TranscriptError, UsageError
 from harness.model import plural
 from harness.options.curves import BandMethod, CurveOptions, FrocOptions
 from harness.stats.arrays import FloatArray, IntArray
-from harness.stats.curves.area import auc
-from harness.stats.curves.bands import CurveBands
-from harness.stats.curves.elements import ScoredElements, element_sample, element_statistic
-from harness.stats.curves.fixed_fpr import FixedFprBands
-from harness.stats.curves.free_response import FALSE_POSITIVES, FreeResponse, free_response, froc_statistic
-from harness.stats.curves.points import average_precision, equal_error, points, thinned
+from harness.stats.curves.bands import CurveBands, FixedFprBands
+from harness.stats.curves.roc import auc, average_precision, equal_error, points, thinned
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of, make_scored_cases
-from harness.stats.curves.summaries import AREA, AVERAGE_PRECISION, EQUAL_ERROR, FOUND_PRECISION, CurveSummary
+from harness.stats.curves.summaries import (
+    AREA,
+    AVERAGE_PRECISION,
+    EQUAL_ERROR,
+    FOUND_PRECISION,
+    CurveSummary,
+    ScoredElements,
+    element_sample,
+    element_statistic,
+)
+from harness.stats.detection_curves import FALSE_POSITIVES, FreeResponse, free_response, froc_statistic
 from harness.stats.estimate import Estimate
 from harness.stats.replication.balanced import balanced_size
 from harness.stats.replication.estimates import make_estimate

@@ -13,11 +13,10 @@ from harness.analysis.sampling import Sampling, sample_units, take_sample
 from harness.errors import HateError, TranscriptError
 from harness.options import DesignOptions
 from harness.stats.estimate import Estimate
-from harness.stats.repeats import Repeats, repeats
+from harness.stats.repeats import Repeats, TrainingVariance, repeats, training_variance
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import rate
-from harness.stats.training_variance import TrainingVariance, training_variance
 from harness.transcript.columns import Coded, Columns, read_columns
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript

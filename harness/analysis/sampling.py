@@ -14,7 +14,7 @@ from harness.errors import TranscriptError, UsageError
 from harness.model import TRIAL_SIDES, both_identities, plural, psu_clash
 from harness.options import DesignOptions
 from harness.params import nearest
-from harness.stats.arrays import BoolArray, FloatArray, IntArray, places_in_order
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, positions_in_order
 from harness.stats.estimate import Estimate
 from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
 from harness.transcript.columns import Coded
@@ -125,7 +125,7 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         psu = _Grouping("case", *_sorted(aligned, "id"))
     name, weights = _weights(aligned, options.weights, stratum)
     # Where halves of strata are drawn at random, it must not matter in which order the cases were recorded.
-    order = places_in_order(aligned.ids) if stratum is not None and psu is None else None
+    order = positions_in_order(aligned.ids) if stratum is not None and psu is None else None
     design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, order)
     return replace(design.sampling(options.lone, aligned.answers), identities=identities)
 

@@ -64,7 +64,7 @@ def measured(
         sampling = sampling or take_sample(runs, DesignOptions())
         cells = Measurement(measure, runs, sampling, Replication()).runs()
         for number, place in enumerate(places):
-            found[place] = cells.one(number)
+            found[place] = cells.estimate(number)
     if sampling is None:
         raise UsageError("no setting to measure")
     return found, sampling

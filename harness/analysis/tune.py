@@ -16,11 +16,10 @@ from harness.options import DesignOptions
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.paired import PairTable, mcnemar
-from harness.stats.replication.evaluation import full_values
 from harness.stats.replication.linearised import influences
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import Sample
-from harness.stats.replication.statistic import WeightsStatistic
+from harness.stats.replication.statistic import WeightsStatistic, full_values
 from harness.stats.sign_flip import best_of
 from harness.tasks import Task
 
@@ -181,7 +180,7 @@ def compare_winner(goal: Measure, candidates: Sequence[Setting], winner: int, de
     has_linear_form = not isinstance(statistic, WeightsStatistic) or statistic.linear is not None
     replication = Replication(method=Method.LINEARISED) if has_linear_form else Replication()
     cells = Measurement(goal, runs, sampling, replication).runs()
-    ours, theirs = cells.one(0), cells.one(1)
+    ours, theirs = cells.estimate(0), cells.estimate(1)
     ahead = cells.difference(*((0, 1) if goal.larger_is_better else (1, 0)))
     if ours is None or theirs is None or ahead is None:
         raise UsageError(f"--goal: {goal.absence(runs.names[:1])}")

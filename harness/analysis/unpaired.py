@@ -143,7 +143,7 @@ def _groups(study: Measurement, by: str) -> dict[tuple[tuple[str, str], ...], tu
     for code in range(len(groups.labels)):
         inside = groups.codes == code
         result[tuple(groups.values(code).items())] = (
-            study.cells([(0, inside)]).one(0),
+            study.cells([(0, inside)]).estimate(0),
             study.aligned.case_count(inside),
             int(inside.sum()),
         )

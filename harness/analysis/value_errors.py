@@ -56,7 +56,7 @@ def errors_over_truth(aligned: AlignedRuns, sampling: Sampling, replication: Rep
         name=aligned.names[0],
         truth=truth[known],
         errors=errors[known],
-        bias=study.runs().one(0),
+        bias=study.runs().estimate(0),
         bins=_bins(study, truth),
         tolerance=float(tolerance) if isinstance(tolerance, int | float) else None,
         relative=aligned.headers[0].test.relative_tolerance is True,
@@ -74,7 +74,7 @@ def _bins(study: Measurement, truth: FloatArray) -> list[ErrorBin]:
     except UsageError:
         # All cases have the same truth, or so few units have cases in a bin that it has no error.
         return []
-    found = [(float(truth[groups.codes == place].mean()), cells.one(cell)) for cell, place in enumerate(places)]
+    found = [(float(truth[groups.codes == place].mean()), cells.estimate(cell)) for cell, place in enumerate(places)]
     return [ErrorBin(middle, one) for middle, one in found if one is not None]
 
 

@@ -14,7 +14,7 @@ from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.settings import plot_power
 from harness.report.power import power_blocks, power_table, rule_blocks, rule_table
-from harness.stats.planning import rule_of_30, rule_of_three
+from harness.stats.power import rule_of_30, rule_of_three
 
 
 @dataclass(frozen=True, repr=False)

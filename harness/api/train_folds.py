@@ -18,7 +18,7 @@ from harness.report.counts import CountRow, count_table, design_remarks, tidy_ta
 from harness.report.formats import Format
 from harness.report.run_sentences import training_sentences
 from harness.script.folds import held_out_folds
-from harness.stats.training_variance import TrainingVariance
+from harness.stats.repeats import TrainingVariance
 from harness.transcript.columns import read_columns
 
 

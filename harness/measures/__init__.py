@@ -1,7 +1,7 @@
 """The registry of measures, which every command reads. A new measure is one entry in one of the files.
 
-The files are `outcomes`, `curves` (and ranks), `values`, `pixels` and `boxes`, by what a measure reads. Rooms and
-other packages add theirs by entry points.
+The files are `outcomes`, `curves` (with costs and ranks), `values`, `pixels` and `boxes`, by what a measure reads.
+Rooms and other packages add theirs by entry points.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.measures import boxes, curves, outcomes, pixels, values, verification
-from harness.measures.attempts import majority, passed
+from harness.measures import boxes, curves, outcomes, pixels, values
 from harness.measures.boxes import box_measure
-from harness.measures.curves import rank
+from harness.measures.curves import fnr_at_fpr, minimum_cost, rank
 from harness.measures.measure import Measure, Reads, Runs
-from harness.measures.outcomes import cost, detection_cost
+from harness.measures.outcomes import cost, detection_cost, majority, passed
 from harness.measures.values import VALUES, mean_of_value, ratio_of_values
-from harness.measures.verification import fnr_at_fpr, minimum_cost
 from harness.params import nearest
 from harness.plugins import PluginGroup
 
@@ -44,7 +42,6 @@ MEASURES: dict[str, Measure] = {
     for measure in (
         *outcomes.MEASURES,
         *curves.MEASURES,
-        *verification.MEASURES,
         *values.MEASURES,
         *pixels.MEASURES,
         *boxes.MEASURES,

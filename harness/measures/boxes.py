@@ -35,8 +35,8 @@ def _average_precision(
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
-        from harness.stats.average_precision import COCO_LEVELS, average_precision_statistic, class_hits
         from harness.stats.detection import match
+        from harness.stats.detection_curves import COCO_LEVELS, average_precision_statistic, class_hits
 
         levels = COCO_LEVELS if level is None else np.array([level])
         hits = {}
@@ -53,8 +53,8 @@ def _free_response(name: str, words: str, *, label: str | None = None) -> Measur
     """The score of the free-response curve at the run's `iou`."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-        from harness.stats.curves.free_response import free_response, froc_statistic
         from harness.stats.detection import scored_objects
+        from harness.stats.detection_curves import free_response, froc_statistic
 
         found = {
             run: free_response(*scored_objects(_detections(runs, run, label, name), _iou(runs, run)))

@@ -1,8 +1,8 @@
-"""Measures of curves: summaries over all thresholds, and the share of probes found at a rank."""
+"""Measures of curves: summaries over all thresholds, costs and calibration of scores, and the share found at a rank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
@@ -10,15 +10,15 @@ from harness.measures.measure import Measure, Reads, Runs
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
-    from harness.stats.curves.summaries import CurveSummary
+    from harness.stats.curves.summaries import CurveSummary, ScoredCell
     from harness.stats.replication.statistic import Statistic
-__all__ = ["MEASURES", "curve_statistic", "rank", "require_scored_cases"]
+
+__all__ = ["MEASURES", "curve_statistic", "fnr_at_fpr", "minimum_cost", "rank", "require_scored_cases"]
 
 
 def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) -> Statistic:
     """A summary of the curve over cases, or over pixels if these have the scores."""
-    from harness.stats.curves.elements import element_statistic
-    from harness.stats.curves.summaries import summary_statistic
+    from harness.stats.curves.summaries import element_statistic, summary_statistic
 
     elements = runs.elements()
     if elements is not None:
@@ -27,6 +27,7 @@ def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) ->
     return summary_statistic(summary, [(cases[run], inside) for run, inside in cells])
 
 
+_BOTH = ("positive", "negative")
 OF_PIXELS = "of pixels there are auc, eer, average_precision and fnr@fpr=RATE"
 
 
@@ -44,13 +45,62 @@ def _summary(name: str, words: str, *, larger: bool) -> Measure:
 
         return curve_statistic(SUMMARIES[name], runs, cells)
 
-    return Measure(name, words, statistic, larger, reads=Reads.SCORE, classes=("positive", "negative"))
+    return Measure(name, words, statistic, larger, reads=Reads.SCORE, classes=_BOTH)
+
+
+def _of_scores(
+    name: str,
+    words: str,
+    make: Callable[[Sequence[ScoredCell]], Statistic],
+    bounds: tuple[float, float] = (0.0, 1.0),
+    needs: str = "",
+) -> Measure:
+    """A cost of the scores; less is better."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        require_scored_cases(f"--statistic {name}", runs)
+        cases = runs.curve_cases()
+        return make([(cases[run], inside) for run, inside in cells])
+
+    return _measure(name, words, statistic, bounds, needs)
+
+
+def _measure(
+    name: str,
+    words: str,
+    statistic: Callable[[Runs, Sequence[Cell]], Statistic],
+    bounds: tuple[float, float] = (0.0, 1.0),
+    needs: str = "",
+) -> Measure:
+    return Measure(name, words, statistic, False, bounds, reads=Reads.SCORE, classes=_BOTH, needs=needs)
+
+
+def _cost(name: str) -> Callable[[Sequence[ScoredCell]], Statistic]:
+    """A function of `stats.curves.costs` by its name, imported when it is called."""
+
+    def make(cells: Sequence[ScoredCell]) -> Statistic:
+        from harness.stats.curves import costs
+
+        statistic: Statistic = getattr(costs, name)(cells)
+        return statistic
+
+    return make
 
 
 MEASURES = (
     _summary("auc", "area under the ROC curve", larger=True),
     _summary("eer", "equal error rate", larger=False),
     _summary("average_precision", "average precision over recall", larger=True),
+    _of_scores(
+        "cllr",
+        "log-likelihood-ratio cost",
+        _cost("log_cost"),
+        (0.0, float("inf")),
+        "a finite log-likelihood ratio each",
+    ),
+    _of_scores("min_cllr", "minimum log-likelihood-ratio cost", _cost("minimum_log_cost")),
+    _of_scores("brier", "Brier score", _cost("squared_error")),
+    _of_scores("ece", "expected calibration error", _cost("calibration_error")),
 )
 
 
@@ -72,3 +122,25 @@ def rank(most: int) -> Measure:
         return shares([(ranks[run] <= most) & of for (run, _), of in zip(cells, counted, strict=True)], counted)
 
     return Measure(name, f"rate at rank {most}", statistic, reads=Reads.RANK, classes=("positive",), share=True)
+
+
+def minimum_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
+    """The detection cost at the best threshold."""
+
+    def make(cells: Sequence[ScoredCell]) -> Statistic:
+        from harness.stats.curves.costs import DetectionPrior, minimum_detection_cost
+
+        return minimum_detection_cost(cells, DetectionPrior(miss, fa, prior))
+
+    return _of_scores(name, "minimum detection cost", make)
+
+
+def fnr_at_fpr(name: str, limit: float) -> Measure:
+    """The false negative rate at the laxest threshold whose false positive rate is within the limit."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        from harness.stats.curves.summaries import fnr_at_fpr
+
+        return curve_statistic(fnr_at_fpr(limit), runs, cells)
+
+    return _measure(name, f"false negative rate at fpr {limit:g}", statistic)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from harness.stats.arrays import BoolArray, FloatArray, IntArray
     from harness.stats.attempts import Attempts
-    from harness.stats.curves.elements import ScoredElements
     from harness.stats.curves.scores import ScoredCases
+    from harness.stats.curves.summaries import ScoredElements
     from harness.stats.replication.statistic import Statistic
 
     # A run by its number, and which of the cases count; None if all do.

@@ -1,4 +1,6 @@
-"""Measures of the outcomes: formulas of the totals TP, FN, FP and TN, in this order.
+"""Measures of the outcomes: formulas of the totals TP, FN, FP and TN, in this order; and of several answers to a case.
+
+They see only the outcome of a case and the group that it is in, so that many cases are of a few kinds.
 
 An undefined measure is NaN; only Matthews' correlation is 0 if a margin of the table is empty, as in scikit-learn and
 as its own limit gives.
@@ -7,22 +9,86 @@ as its own limit gives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.measures.kinds import outcome_kinds
-from harness.measures.measure import Measure, Runs
+from harness.measures.measure import Measure, Reads, Runs
 from harness.model import Outcome
 
 if TYPE_CHECKING:
-    from harness.measures.measure import Cell
-    from harness.stats.replication.statistic import Statistic
-__all__ = ["MEASURES", "TOTALS", "cost", "detection_cost"]
+    import numpy as np
+    import numpy.typing as npt
 
+    from harness.measures.measure import Cell
+    from harness.stats.arrays import BoolArray, FloatArray
+    from harness.stats.attempts import Attempts
+    from harness.stats.replication.statistic import Kinds, Statistic
+
+__all__ = ["MEASURES", "TOTALS", "cost", "detection_cost", "majority", "passed"]
 
 # Outcomes in the order of the totals.
 TOTALS = (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN)
 _TP, _FN, _FP, _TN = range(4)
 _P, _N = ("positive",), ("negative",)
+# Kinds are numbered in two bytes.
+_MAX_KINDS = 1 << 16
+_OUTCOMES = len(Outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeKinds:
+    """Rows of equal cases: for each cell, the outcome of its run in each row, and whether the row is inside the cell.
+
+    `kinds` is the row of each case; None if every case is a row of its own.
+    """
+
+    kinds: Kinds | None
+    outcome: list[npt.NDArray[np.int8]]
+    inside: list[BoolArray]
+
+
+def outcome_kinds(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
+    """The kinds of cases that these cells have; each case by itself if cells overlap, or if there are too many."""
+    import numpy as np
+
+    numbers = list(dict.fromkeys(run for run, _ in cells))
+    masks = {id(inside): inside for _, inside in cells if inside is not None}
+    codes = _group_numbers(list(masks.values()), runs.outcome.shape[1])
+    size = (len(masks) + 1) * _OUTCOMES ** len(numbers)
+    if codes is None or size > _MAX_KINDS:
+        return _case_by_case(runs, cells)
+    for run in numbers:
+        codes = codes * np.uint16(_OUTCOMES) + runs.outcome[run].astype(np.uint16)
+    present = np.flatnonzero(np.bincount(codes, minlength=size))
+    rows = np.zeros(size, dtype=np.uint16)
+    rows[present] = np.arange(present.size)
+    # The digits of a code: the group, and the outcome of each run.
+    group, *outcomes = np.unravel_index(present, (len(masks) + 1, *[_OUTCOMES] * len(numbers)))
+    outcome_of = dict(zip(numbers, (own.astype(np.int8) for own in outcomes), strict=True))
+    members = {key: np.asarray(group == number) for number, key in enumerate(masks, 1)}
+    members[id(None)] = np.ones(present.size, dtype=np.bool_)
+    return OutcomeKinds(
+        rows[codes], [outcome_of[run] for run, _ in cells], [members[id(inside)] for _, inside in cells]
+    )
+
+
+def _case_by_case(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
+    import numpy as np
+
+    whole = np.ones(runs.outcome.shape[1], dtype=np.bool_)
+    inside = [whole if mask is None else mask for _, mask in cells]
+    return OutcomeKinds(None, [runs.outcome[run] for run, _ in cells], inside)
+
+
+def _group_numbers(masks: Sequence[BoolArray], cases: int) -> npt.NDArray[np.uint16] | None:
+    """The number of the mask that each case is in, from 1; 0 for none. None if masks overlap."""
+    import numpy as np
+
+    groups = np.zeros(cases, dtype=np.uint16)
+    for number, mask in enumerate(masks, 1):
+        groups[mask] = number
+    members = sum(int(np.count_nonzero(mask)) for mask in masks)
+    return groups if members == int(np.count_nonzero(groups)) else None
 
 
 def _places(totals: Sequence[int]) -> list[int]:
@@ -119,6 +185,45 @@ def _mcc(t: Any) -> Any:
 def _kappa(t: Any) -> Any:
     tp, fn, fp, tn = (t[..., i] for i in range(4))
     return 2 * (tp * tn - fn * fp) / ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+
+
+def passed(k: int) -> Measure:
+    """The chance that at least one of k answers is right."""
+
+    def chance(attempts: Attempts) -> FloatArray:
+        from harness.stats.attempts import pass_at
+
+        return pass_at(attempts, k)
+
+    return _mean(k, f"pass@{k}", f"chance that one of {k} answers is right", chance)
+
+
+def majority(k: int) -> Measure:
+    """The chance that the most frequent of k answers is right."""
+
+    def chance(attempts: Attempts) -> FloatArray:
+        from harness.stats.attempts import majority_at
+
+        return majority_at(attempts, k)
+
+    return _mean(k, f"majority@{k}", f"chance that the majority of {k} answers is right", chance)
+
+
+def _mean(k: int, name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Measure:
+    """The mean over cases of a number that their answers give; every record of a case stands for it."""
+
+    def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
+        import numpy as np
+
+        from harness.stats.replication.statistic import shares
+
+        attempts, case = runs.attempts()
+        values = {run: chance(attempts[run])[case] for run in {run for run, _ in cells}}
+        counted = [np.ones(case.size, dtype=np.bool_) if of is None else of for _, of in cells]
+        return shares([values[run] for run, _ in cells], counted)
+
+    needs = "several answers to every case"
+    return Measure(name, words, statistic, reads=Reads.OUTCOME, needs=needs, share=True, answers=k)
 
 
 _ALL = (_TP, _FN, _FP, _TN)

@@ -125,7 +125,7 @@ def _front(curve: Curve) -> Columns | None:
 
 def _marks(view: CurveView, curve: Curve) -> Iterator[Mark]:
     """Requested operating points that can be reached, means of repeated tests, and where both errors are equal."""
-    rates = [(one.point.fmr, one.point.fnmr, "diamond") for one in curve.requested if one.point.attained]
+    rates = [(one.point.fpr, one.point.fnr, "diamond") for one in curve.requested if one.point.attained]
     rates += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
     rates += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
     for fpr, fnr, shape in rates:

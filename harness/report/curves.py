@@ -8,7 +8,7 @@ from harness.report.blocks import Block, Cell, Limits, Paragraphs, Table
 from harness.report.curve_chart import SUMMARIES
 from harness.report.curve_view import CurveView
 from harness.report.numbers import interval_cell, interval_text, method_words, percent, target_text
-from harness.stats.curves.free_response import FALSE_POSITIVES
+from harness.stats.detection_curves import FALSE_POSITIVES
 
 # If more pairs cross, they are a table.
 MAX_SENTENCES = 3
@@ -59,8 +59,8 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
             curve.name,
             requested.at.text,
             number(requested.point.threshold),
-            requested.point.fmr,
-            requested.point.fnmr,
+            requested.point.fpr,
+            requested.point.fnr,
             _point_interval(requested),
             "" if requested.point.attained else "no threshold reaches it",
         ]
@@ -78,7 +78,7 @@ def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
 def cost_table(curves: Sequence[Curve]) -> Table:
     """The cheapest threshold of each curve; normalised by the better of accepting everything and nothing."""
     rows: list[list[Cell]] = [
-        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fmr, cost.point.fnmr]
+        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fpr, cost.point.fnr]
         for curve in curves
         if (cost := curve.cost) is not None
     ]

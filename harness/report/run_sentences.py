@@ -14,8 +14,7 @@ from harness.report.text import safe
 if TYPE_CHECKING:
     # Not at run time: printing one of the sentences must not import numpy for the others.
     from harness.analysis.identification import Identification
-    from harness.stats.repeats import Repeats
-    from harness.stats.training_variance import TrainingVariance
+    from harness.stats.repeats import Repeats, TrainingVariance
 
 MAX_ANSWER_LENGTH = 2000
 

@@ -17,7 +17,7 @@ from harness.report.numbers import (
     percent,
     target_words,
 )
-from harness.stats.clustering import real_error
+from harness.stats.designs import real_error
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.power import PowerAnalysis, detectable, detectable_difference

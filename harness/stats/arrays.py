@@ -48,7 +48,7 @@ def columns_of(values: npt.ArrayLike) -> tuple[FloatArray, bool]:
     return (array[:, None], True) if array.ndim == 1 else (array, False)
 
 
-def places_in_order(labels: Sequence[str]) -> IntArray | None:
+def positions_in_order(labels: Sequence[str]) -> IntArray | None:
     """The place of each label in their order; None if they are in it, which is seen quickly."""
     if all(map(le, labels, islice(labels, 1, None))):
         return None

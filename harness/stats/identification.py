@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.arrays import FloatArray, IntArray, kish
-from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
-from harness.stats.curves.entries import Entries
+from harness.stats.curves.cumulative_rates import Entries, RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.estimate import Estimate
 from harness.stats.ranks import censored, median_rank, weighted_median
 from harness.stats.rates import Interval

@@ -4,21 +4,37 @@ Holm and Hochberg bound the chance of a single false finding, Benjamini and Hoch
 Holm holds whatever the dependence between the tests. A p-value that is NaN stays NaN and is not counted. The max-t
 method uses the dependence of differences between runs on the same cases, from their covariance, and gives simultaneous
 intervals.
+
+A compact letter display shows what was found of all pairs: two algorithms share a letter exactly when they were not
+found to differ. The groups behind the letters are the maximal sets without a difference inside (Piepho 2004, insert and
+absorb). One algorithm may be in several of them: being indistinguishable is not transitive.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from string import ascii_lowercase
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["MaxT", "Multiplicity", "adjusted", "benjamini_hochberg", "hochberg", "holm", "max_t"]
+__all__ = [
+    "LetterDisplay",
+    "MaxT",
+    "Multiplicity",
+    "adjusted",
+    "benjamini_hochberg",
+    "distinct_matrix",
+    "hochberg",
+    "holm",
+    "letter_display",
+    "max_t",
+]
 
 # A run, the runs it is compared with, and the reciprocal errors of the differences.
 _Row = tuple[int, IntArray | slice, npt.NDArray[np.float32]]
@@ -32,6 +48,9 @@ _NODES = 400
 _MAX_STATISTIC = 1e4
 # A variance below this fraction of the largest counts as none.
 _NO_VARIANCE = 1e-12
+# More groups of letters than this are unreadable, and in the worst case there are 3^(m/3): then fewer groups are used
+# that still say the same about every pair.
+_READABLE = 200
 
 
 class Multiplicity(StrEnum):
@@ -71,21 +90,21 @@ def adjusted(p_values: npt.ArrayLike, method: Multiplicity) -> FloatArray:
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:
     """Holm's step-down adjustment (1979): from the smallest p up, the running maximum of (tests left) * p."""
-    p, known, order = _check(p_values)
+    p, known, order = _check_p_values(p_values)
     left = np.arange(order.size, 0, -1)
     return _in_original_order(p, known, order, np.maximum.accumulate(left * p[known][order]))
 
 
 def hochberg(p_values: npt.ArrayLike) -> FloatArray:
     """Hochberg's step-up adjustment (1988): stronger than Holm's, for independent or positively dependent tests."""
-    p, known, order = _check(p_values)
+    p, known, order = _check_p_values(p_values)
     left = np.arange(order.size, 0, -1)
     return _in_original_order(p, known, order, _minimum_from_above(left * p[known][order]))
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> FloatArray:
     """Benjamini and Hochberg's adjustment (1995) for the false discovery rate."""
-    p, known, order = _check(p_values)
+    p, known, order = _check_p_values(p_values)
     rank = np.arange(1, order.size + 1)
     return _in_original_order(p, known, order, _minimum_from_above(order.size / rank * p[known][order]))
 
@@ -243,7 +262,7 @@ def _minimum_from_above(values: FloatArray) -> FloatArray:
     return np.minimum.accumulate(values[::-1])[::-1]
 
 
-def _check(p_values: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+def _check_p_values(p_values: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1:
         raise ValueError(f"p-values have shape {p.shape}, expected a list of them")
@@ -262,3 +281,110 @@ def _in_original_order(
     result = np.full(p.size, np.nan)
     result[known] = back
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class LetterDisplay:
+    """Groups of algorithms by index, the best group first, and each algorithm's letters.
+
+    `complete`: all maximal groups are listed. If not, there were too many, and those listed still show for every pair
+    whether it was found to differ.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    letters: tuple[str, ...]
+    complete: bool
+
+
+def distinct_matrix(m: int, first: npt.ArrayLike, second: npt.ArrayLike, distinct: npt.ArrayLike) -> BoolArray:
+    """Symmetric (m, m) matrix from a list of pairs and whether each was found to differ."""
+    matrix = np.zeros((m, m), dtype=np.bool_)
+    i, j = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    matrix[i, j] = matrix[j, i] = np.asarray(distinct, dtype=np.bool_)
+    return matrix
+
+
+def letter_display(distinct: npt.ArrayLike, *, order: Sequence[int] | None = None) -> LetterDisplay:
+    """Letters for a symmetric matrix of differences; `order` lists the algorithms from best to worst."""
+    matrix, ranked = _check_distinct(distinct, order)
+    conflicts = [sum(1 << int(k) for k in np.flatnonzero(row)) for row in matrix[np.ix_(ranked, ranked)]]
+    columns = _insert_and_absorb(conflicts)
+    complete = columns is not None
+    if columns is None:
+        columns = _covering_columns(conflicts)
+    positions = sorted(tuple(_members(column)) for column in columns)
+    letters = [""] * len(ranked)
+    for index, group in enumerate(positions):
+        for position in group:
+            letters[ranked[position]] += _letter(index)
+    return LetterDisplay(tuple(tuple(ranked[k] for k in group) for group in positions), tuple(letters), complete)
+
+
+def _insert_and_absorb(conflicts: list[int]) -> list[int] | None:
+    """All maximal sets of bits without a conflict, or None if there are too many.
+
+    A set of algorithms is an integer with a bit for each. For each algorithm in turn, every set that contains it and
+    some of its conflicts is split into one without it and one without them.
+    """
+    columns = [(1 << len(conflicts)) - 1] if conflicts else []
+    for index, conflict in enumerate(conflicts):
+        bit = 1 << index
+        split = [c for c in columns if c & bit and c & conflict]
+        # A set that was not split cannot lie within a part of another: only the parts need checking.
+        columns = [c for c in columns if not (c & bit and c & conflict)]
+        for part in sorted({p for c in split for p in (c & ~bit, c & ~conflict)}, key=int.bit_count, reverse=True):
+            if not any(part & c == part for c in columns):
+                columns.append(part)
+        if len(columns) > _READABLE:
+            return None
+    return columns
+
+
+def _covering_columns(conflicts: list[int]) -> list[int]:
+    """Sets without a conflict that together cover every pair without one: each grown from a pair not yet covered."""
+    everyone = (1 << len(conflicts)) - 1
+    missing = [everyone & ~conflict & ~(1 << index) for index, conflict in enumerate(conflicts)]
+    columns: list[int] = []
+    for index, conflict in enumerate(conflicts):
+        alone = everyone & ~conflict == 1 << index
+        while missing[index] or alone:
+            column = _grow(index, conflicts, missing)
+            columns.append(column)
+            for member in _members(column):
+                missing[member] &= ~column
+            alone = False
+    return columns
+
+
+def _grow(index: int, conflicts: list[int], missing: list[int]) -> int:
+    """A maximal set around one algorithm, adding first the algorithm that covers most of the missing pairs."""
+    column, candidates = 1 << index, ((1 << len(conflicts)) - 1) & ~conflicts[index] & ~(1 << index)
+    while candidates:
+        preferred = candidates & missing[index] or candidates
+        best = max(_members(preferred), key=lambda k: (missing[k] & column).bit_count())
+        column |= 1 << best
+        candidates &= ~conflicts[best] & ~(1 << best)
+    return column
+
+
+def _members(column: int) -> Iterator[int]:
+    while column:
+        lowest = column & -column
+        yield lowest.bit_length() - 1
+        column ^= lowest
+
+
+def _letter(index: int) -> str:
+    """a to z, then a1 to z1, a2 and so on."""
+    turn, place = divmod(index, len(ascii_lowercase))
+    return ascii_lowercase[place] + (str(turn) if turn else "")
+
+
+def _check_distinct(distinct: npt.ArrayLike, order: Sequence[int] | None) -> tuple[BoolArray, list[int]]:
+    matrix = np.asarray(distinct, dtype=np.bool_)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (matrix != matrix.T).any() or matrix.diagonal().any():
+        raise ValueError("differences must be a symmetric matrix with an empty diagonal")
+    ranked = list(range(len(matrix))) if order is None else [int(k) for k in order]
+    if sorted(ranked) != list(range(len(matrix))):
+        raise ValueError(f"order {ranked} does not list each of {len(matrix)} algorithms once")
+    return matrix, ranked

@@ -16,7 +16,7 @@ from harness.report.comparison import comparison_json
 from harness.report.comparison_details import tutorial_lines
 from harness.report.verdicts import pair_verdict
 from harness.stats.arrays import BoolArray
-from harness.stats.clustering import intraclass_correlation, intraclass_of_differences
+from harness.stats.designs import intraclass_correlation, intraclass_of_differences
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import difference

@@ -186,7 +186,7 @@ def test_the_linear_form_knows_that_the_threshold_moves(statistic: str, point: s
         of_both = measure.statistic(cast("Runs", Scores(world)), [(0, None), (1, None)])
         sample = make_sample(world.n, strata=world.stratum, units=world.unit)
         found = make_estimates(sample, of_both, Replication(method="linearised"))
-        one, pair = found.one(0), found.difference(0, 1)
+        one, pair = found.estimate(0), found.difference(0, 1)
         assert (one.method, pair.replicates) == ("linearised", None)
         runs.append((one.value, one.se))
         pairs.append((pair.value, pair.se))

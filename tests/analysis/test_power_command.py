@@ -10,8 +10,7 @@ from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 
 import harness
-from harness.stats.planning import difference_power, mcnemar_power, rule_of_three
-from harness.stats.power import cases_needed
+from harness.stats.power import cases_needed, difference_power, mcnemar_power, rule_of_three
 from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop
 

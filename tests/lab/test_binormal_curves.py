@@ -7,7 +7,7 @@ from scipy.special import ndtr, ndtri
 
 from harness.lab.binormal.statistics import binormal_area, binormal_of_counts, binormal_of_scores, score_categories
 from harness.stats.arrays import FloatArray
-from harness.stats.curves.area import auc
+from harness.stats.curves.roc import auc
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Method, Replication
@@ -131,7 +131,9 @@ def test_the_linear_form_is_the_derivative(n: int) -> None:
 def test_the_linear_form_agrees_with_the_jackknife_of_units() -> None:
     cases, units = drawn(np.random.default_rng(5), 400, 1.2), np.repeat(np.arange(40), 10)
     sample, statistic = make_sample(400, units=units), binormal_area([(cases, None)])
-    found = [make_estimates(sample, statistic, Replication(method=of)).one(0) for of in ("linearised", "jackknife")]
+    found = [
+        make_estimates(sample, statistic, Replication(method=of)).estimate(0) for of in ("linearised", "jackknife")
+    ]
     assert found[0].method == Method.LINEARISED
     assert found[0].se == pytest.approx(found[1].se, rel=0.05)
 
@@ -172,7 +174,7 @@ def test_intervals_cover(area: float, units: int, experiments: int) -> None:
             shared = (cases.better * np.sqrt(0.8)) + np.sqrt(0.2) * rng.normal(size=20)[labels]
             shift = np.sqrt(2) * ndtri(area) * (1 - np.sqrt(0.8)) * cases.positive
             cases = make_scored_cases(shared + shift, cases.positive)
-        one = make_estimates(make_sample(n, units=labels), binormal_area([(cases, None)])).one(0)
+        one = make_estimates(make_sample(n, units=labels), binormal_area([(cases, None)])).estimate(0)
         assert one.interval is not None
         covered += one.interval.low <= area <= one.interval.high
     assert covered / experiments == pytest.approx(0.955, abs=slack(0.025, full=1000, experiments=experiments))

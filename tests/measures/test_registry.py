@@ -120,7 +120,7 @@ def test_every_measure_says_what_it_is(shop: Workshop) -> None:
     special = {Reads.NUMBERS: of_numbers, Reads.BOXES: of_boxes, Reads.PIXELS: of_pixels}
     for measure in known_measures().values():
         of = special.get(measure.reads, runs)
-        one = make_estimates(sample, measure.statistic(of, [(0, None)])).one(0)
+        one = make_estimates(sample, measure.statistic(of, [(0, None)])).estimate(0)
         assert measure.bounds[0] <= one.value <= measure.bounds[1]
         assert measure.better(0.3, 0.2) is measure.larger_is_better
         if measure.of_totals is not None:

@@ -22,10 +22,9 @@ from harness.stats.curves.scores import make_scored_cases
 from harness.stats.curves.summaries import SUMMARIES, influence, summary_difference
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import make_estimate, make_estimates
-from harness.stats.replication.evaluation import full_values
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference
+from harness.stats.replication.statistic import Statistic, WeightsStatistic, difference, full_values
 from tests.analysis.score_runs import World, compare_files
 from tests.analysis.transcripts import aligned, transcript
 
@@ -367,7 +366,7 @@ def test_several_statistics_have_the_covariance_of_their_replicates(tmp_path: Pa
     """Identity: variances of both and of the difference give the covariance back."""
     runs = aligned(*World(seed=17).runs(tmp_path, (1.5, 1.0)))
     found = make_estimates(take_sample(runs, DesignOptions()).sample, of_runs("f1", runs, 0, 1), Replication())
-    own, minus = found.one(0).se ** 2 + found.one(1).se ** 2, found.difference(0, 1).se ** 2
+    own, minus = found.estimate(0).se ** 2 + found.estimate(1).se ** 2, found.difference(0, 1).se ** 2
     assert own - minus == pytest.approx(2 * found.covariance[0, 1])
     assert found.covariance[0, 1] == found.covariance[1, 0]
 

@@ -25,8 +25,7 @@ from harness.report.plots.labels import touches
 from harness.report.plots.scores import plot_scores
 from harness.report.plots.settings import SettingsChart, SettingValue, plot_settings
 from harness.report.plots.style import BACKGROUND, COLOURS, DASHES, DIM, GREY, GRID, GUIDE, INK, SMALL, THIN
-from harness.stats.curves.histogram import score_histogram
-from harness.stats.curves.scores import counts_of, make_scored_cases
+from harness.stats.curves.scores import counts_of, make_scored_cases, score_histogram
 from harness.stats.rates import Interval
 from tests.analysis.curves.transcripts import random_scores, scores, write_transcript
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, norm
 
-from harness.stats.clustering import (
+from harness.stats.designs import (
+    design_variances,
     effective_size,
     intraclass_correlation,
     kish_design_effect,
     overdispersion,
     real_error,
 )
-from harness.stats.designs import design_variances
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json").read_text())
 

@@ -42,7 +42,7 @@ def probabilities(seed: int = 0, n: int = 300) -> ScoredCases:
 
 
 def value(statistic: object, n: int) -> float:
-    return float(make_estimates(make_sample(n), statistic).one(0).value)  # type: ignore[arg-type]
+    return float(make_estimates(make_sample(n), statistic).estimate(0).value)  # type: ignore[arg-type]
 
 
 def test_the_log_cost_is_its_formula() -> None:
@@ -158,7 +158,7 @@ def coverage(make: Callable[..., object], truth: float, draw: Callable[[np.rando
     covered = 0
     for _ in range(count):
         found = draw(rng)
-        interval = make_estimates(make_sample(found.positive.size), make([(found, None)])).one(0).interval  # type: ignore[arg-type]
+        interval = make_estimates(make_sample(found.positive.size), make([(found, None)])).estimate(0).interval  # type: ignore[arg-type]
         covered += interval is not None and interval.low <= truth <= interval.high
     return covered / count
 

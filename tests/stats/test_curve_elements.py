@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from harness.stats.curves.elements import ScoredElements, element_sample, element_statistic
 from harness.stats.curves.scores import make_scored_cases
-from harness.stats.curves.summaries import AREA, EQUAL_ERROR, CurveSummary, summary_statistic
+from harness.stats.curves.summaries import (
+    AREA,
+    EQUAL_ERROR,
+    CurveSummary,
+    ScoredElements,
+    element_sample,
+    element_statistic,
+    summary_statistic,
+)
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Method, Replication
 from harness.stats.replication.sample import make_sample
@@ -37,14 +44,14 @@ def test_the_area_is_that_of_all_elements() -> None:
     found = elements(1)
     estimates = make_estimates(make_sample(CASES), element_statistic(AREA, [(found, None)]))
     whole = written_out(found).scored
-    assert estimates.one(0).value == pytest.approx(roc_auc_score(whole.positive, whole.better), abs=1e-12)
+    assert estimates.estimate(0).value == pytest.approx(roc_auc_score(whole.positive, whole.better), abs=1e-12)
 
 
 @pytest.mark.parametrize("summary", [AREA, EQUAL_ERROR], ids=lambda one: one.name)
 def test_elements_that_are_alike_can_be_one_with_their_weight(summary: CurveSummary) -> None:
     found = elements(2)
     one, other = (
-        make_estimates(make_sample(CASES), element_statistic(summary, [(each, None)])).one(0)
+        make_estimates(make_sample(CASES), element_statistic(summary, [(each, None)])).estimate(0)
         for each in (found, written_out(found))
     )
     assert (one.value, one.se) == pytest.approx((other.value, other.se), rel=1e-12)
@@ -55,8 +62,12 @@ def test_one_element_a_case_is_an_ordinary_curve() -> None:
     positive = np.arange(60) % 2 == 0
     scored = make_scored_cases(rng.normal(positive, 1.0), positive)
     sample = make_sample(60, strata=np.arange(60) // 20)
-    ordinary = make_estimates(sample, summary_statistic(AREA, [(replace(scored, weights=sample.weights), None)])).one(0)
-    spread = make_estimates(sample, element_statistic(AREA, [(ScoredElements(scored, np.arange(60)), None)])).one(0)
+    ordinary = make_estimates(
+        sample, summary_statistic(AREA, [(replace(scored, weights=sample.weights), None)])
+    ).estimate(0)
+    spread = make_estimates(sample, element_statistic(AREA, [(ScoredElements(scored, np.arange(60)), None)])).estimate(
+        0
+    )
     assert (spread.value, spread.se) == pytest.approx((ordinary.value, ordinary.se), rel=1e-12)
 
 
@@ -73,10 +84,10 @@ def test_the_error_is_that_of_leaving_out_whole_cases() -> None:
     sample = make_sample(CASES, units=np.arange(CASES))
     estimate = make_estimates(
         sample, element_statistic(AREA, [(found, None)]), Replication(method=Method.JACKKNIFE)
-    ).one(0)
+    ).estimate(0)
     assert estimate.se == pytest.approx(jackknife, rel=1e-9)
     linear = make_estimates(sample, element_statistic(AREA, [(found, None)]), Replication(method=Method.LINEARISED))
-    assert linear.one(0).se == pytest.approx(jackknife, rel=0.1)
+    assert linear.estimate(0).se == pytest.approx(jackknife, rel=0.1)
 
 
 def test_a_difference_is_paired_by_case() -> None:
@@ -91,7 +102,7 @@ def test_a_difference_is_paired_by_case() -> None:
 def test_cases_outside_a_group_do_not_count() -> None:
     found = elements(6)
     inside = np.arange(CASES) % 3 == 0
-    estimate = make_estimates(make_sample(CASES), element_statistic(AREA, [(found, inside)])).one(0)
+    estimate = make_estimates(make_sample(CASES), element_statistic(AREA, [(found, inside)])).estimate(0)
     whole = written_out(found)
     part = inside[whole.case]
     assert estimate.value == pytest.approx(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves import cumulative, entries
+from harness.stats.curves import cumulative_rates
 from harness.stats.curves.bands import CurveBands, bootstrap_bands, replicated_bands, wilson_bands
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.rates import wilson
@@ -99,14 +99,14 @@ def test_blocks_of_points_change_nothing(monkeypatch: pytest.MonkeyPatch, method
     scores, positive, sample = draw(4)
     replication = Replication(method=method, replicates=50)
     whole = replicated_bands(make_scored_cases(scores, positive), sample, replication=replication)
-    monkeypatch.setattr(entries, "_BLOCK_ELEMENTS", 40)
+    monkeypatch.setattr(cumulative_rates, "_BLOCK_ELEMENTS", 40)
     parts = replicated_bands(make_scored_cases(scores, positive), sample, replication=replication)
     same_bands(whole, parts)
 
 
 def test_many_units_use_the_textbook_variance(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, positive, sample = draw(4)
-    monkeypatch.setattr(cumulative, "_MANY", 10)
+    monkeypatch.setattr(cumulative_rates, "_MANY", 10)
     same_bands(
         replicated_bands(make_scored_cases(scores, positive), sample),
         replicated_bands(make_scored_cases(scores, positive), sample, replication=Replication("linearised")),
@@ -133,7 +133,7 @@ def test_lone_units_are_treated_as_replication_does(lone: str) -> None:
 def test_square_steps_add_up_to_squared_totals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     group, place, w = rng.integers(0, 4, 30), rng.integers(0, 6, 30), rng.random(30)
-    steps = entries.square_steps(group, place, w)
+    steps = cumulative_rates.square_steps(group, place, w)
     for j in range(6):
         want = sum(w[(group == g) & (place <= j)].sum() ** 2 for g in range(4))
         assert steps[place <= j].sum() == pytest.approx(want, abs=1e-12)
@@ -148,7 +148,7 @@ def test_errors_from_sums_are_those_of_units_taken_one_by_one(seed: int, lone: s
     strata[0] = 9
     units, place = strata * 5 + rng.integers(0, 4, 60), rng.integers(0, 8, 60)
     sample = make_sample(60, strata=strata, units=units, weights=rng.random(60) + 0.1, lone=lone)
-    along = entries.RateErrors(sample, sample.unit_of_case, place, 7)
+    along = cumulative_rates.RateErrors(sample, sample.unit_of_case, place, 7)
     weights = [np.where(of, sample.weights, 0.0) for of in (rng.random((2, 60)) < 0.6)]
     linear = [_linearised(sample, place, of, 7) for of in weights]
     a, b = (along.sums(of) for of in weights)
@@ -169,8 +169,8 @@ def test_few_errors_at_either_end_of_a_curve_keep_their_digits() -> None:
     n = 1_000_000
     sample, place = make_sample(n), np.zeros(n, dtype=np.intp)
     place[7] = 1
-    last = entries.RateErrors(sample, sample.unit_of_case, place, 1)
-    first = entries.RateErrors(sample, sample.unit_of_case, 1 - place, 1)
+    last = cumulative_rates.RateErrors(sample, sample.unit_of_case, place, 1)
+    first = cumulative_rates.RateErrors(sample, sample.unit_of_case, 1 - place, 1)
     for along in (last, first):
         assert along.variance(along.sums(np.ones(n)))[0] == pytest.approx(1 / n**2, rel=1e-12)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import auc, partial_auc
-from harness.stats.curves.points import average_precision, corners, points, thinned
+from harness.stats.curves.roc import auc, average_precision, corners, partial_auc, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
 SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import logit
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import placements
+from harness.stats.curves.roc import placements
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.stats.curves.summaries import AREA, summary_difference, summary_estimate, summary_statistic
 from harness.stats.estimate import Estimate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.bands import fixed_fpr_bands
 from harness.stats.curves.scores import ScoredCases, make_scored_cases
 from harness.stats.rates import clopper_pearson, wilson
 from harness.stats.replication.sample import make_sample

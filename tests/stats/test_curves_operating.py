@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import auc
-from harness.stats.curves.hull import convex_hull, crossings
-from harness.stats.curves.points import (
+from harness.stats.curves.roc import (
     at_threshold,
+    auc,
+    convex_hull,
+    crossings,
     detection_cost,
     equal_error,
     equal_error_rates,
-    fmr_at_fnmr,
-    fnmr_at_fmr,
+    point_at_fnr,
+    point_at_fpr,
 )
 from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
@@ -101,39 +102,39 @@ def test_eer_invariances(seed: int) -> None:
 @pytest.mark.parametrize("target", [0.0, 0.01, 0.1, 0.25, 0.5, 1.0])
 def test_error_at_a_given_error_equals_a_search(seed: int, target: float) -> None:
     counts = curve(seed)
-    got = fnmr_at_fmr(counts, target)
-    assert got.fmr <= target
-    assert got.fnmr == counts.fnr[counts.fpr <= target].min()
-    back = fmr_at_fnmr(counts, target)
-    assert back.fnmr <= target
-    assert back.fmr == counts.fpr[counts.fnr <= target].min()
+    got = point_at_fpr(counts, target)
+    assert got.fpr <= target
+    assert got.fnr == counts.fnr[counts.fpr <= target].min()
+    back = point_at_fnr(counts, target)
+    assert back.fnr <= target
+    assert back.fpr == counts.fpr[counts.fnr <= target].min()
 
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("target", [0.013, 0.1, 0.25, 0.5])
 def test_interpolated_points_lie_on_the_curve(seed: int, target: float) -> None:
     counts = curve(seed)
-    got = fnmr_at_fmr(counts, target, interpolate=True)
-    assert got.fmr == target
-    assert got.fnmr <= fnmr_at_fmr(counts, target).fnmr
-    assert fmr_at_fnmr(counts, got.fnmr + 1e-12, interpolate=True).fmr <= target + 1e-9
-    assert _distance(counts, got.fmr, 1 - got.fnmr) < 1e-9
+    got = point_at_fpr(counts, target, interpolate=True)
+    assert got.fpr == target
+    assert got.fnr <= point_at_fpr(counts, target).fnr
+    assert point_at_fnr(counts, got.fnr + 1e-12, interpolate=True).fpr <= target + 1e-9
+    assert _distance(counts, got.fpr, 1 - got.fnr) < 1e-9
     eer = equal_error(counts).rate
     assert _distance(counts, eer, 1 - eer) < 1e-9
 
 
 def test_interpolating_at_a_point_gives_the_point() -> None:
     counts = threshold_counts([4.0, 2.0, 3.0, 1.0], [1, 1, 0, 0])
-    assert fnmr_at_fmr(counts, 0.5, interpolate=True) == fnmr_at_fmr(counts, 0.5)
-    assert fmr_at_fnmr(counts, 0.0, interpolate=True).threshold == 2.0
-    assert fmr_at_fnmr(counts, 1.0, interpolate=True).fmr == 0.0
+    assert point_at_fpr(counts, 0.5, interpolate=True) == point_at_fpr(counts, 0.5)
+    assert point_at_fnr(counts, 0.0, interpolate=True).threshold == 2.0
+    assert point_at_fnr(counts, 1.0, interpolate=True).fpr == 0.0
 
 
 def test_an_error_on_a_negative_case_cannot_be_refused() -> None:
     counts = threshold_counts([1.0, 2.0, np.inf, 0.0], [1, 1, 0, 0])
-    assert not fnmr_at_fmr(counts, 0.1).attained
-    assert fnmr_at_fmr(counts, 0.5).attained
-    assert fnmr_at_fmr(counts, 0.5).fnmr == 0.0
+    assert not point_at_fpr(counts, 0.1).attained
+    assert point_at_fpr(counts, 0.5).attained
+    assert point_at_fpr(counts, 0.5).fnr == 0.0
 
 
 @pytest.mark.parametrize("larger", [True, False])
@@ -143,8 +144,8 @@ def test_rates_at_a_threshold_equal_a_count(larger: bool) -> None:
     for threshold in [-np.inf, *np.unique(scores), 0.5, 99.0, np.inf]:
         accepted = scores >= threshold if larger else scores <= threshold
         got = at_threshold(counts, threshold)
-        assert got.fmr == pytest.approx(np.average(accepted[~positive], weights=weights[~positive]), abs=1e-12)
-        assert got.fnmr == pytest.approx(1 - np.average(accepted[positive], weights=weights[positive]), abs=1e-12)
+        assert got.fpr == pytest.approx(np.average(accepted[~positive], weights=weights[~positive]), abs=1e-12)
+        assert got.fnr == pytest.approx(1 - np.average(accepted[positive], weights=weights[positive]), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -232,9 +233,9 @@ def _distance(counts: ThresholdCounts, x: float, y: float) -> float:
 def test_wrong_options_are_named() -> None:
     counts = curve(0)
     with pytest.raises(ValueError, match=r"fmr 1\.5"):
-        fnmr_at_fmr(counts, 1.5)
+        point_at_fpr(counts, 1.5)
     with pytest.raises(ValueError, match=r"fnmr -0\.1"):
-        fmr_at_fnmr(counts, -0.1)
+        point_at_fnr(counts, -0.1)
     with pytest.raises(ValueError, match="prior 0"):
         detection_cost(counts, prior=0)
     with pytest.raises(ValueError, match="costs"):

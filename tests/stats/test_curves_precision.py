@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.precision import PLACES, precision_band
+from harness.stats.curves.bands import PRECISION_POINTS, precision_band
 from harness.stats.curves.scores import Order, counts_of, make_scored_cases
 from harness.stats.curves.summaries import (
     AVERAGE_PRECISION,
@@ -129,7 +129,7 @@ def test_the_band_covers_the_precision_at_its_thresholds(experiments: int) -> No
         scores = rng.normal(size=300) + 1.5 * positive
         cases = make_scored_cases(scores, positive)
         band = precision_band(cases, counts_of(cases), make_sample(300))
-        assert band.recall.size <= PLACES
+        assert band.recall.size <= PRECISION_POINTS
         assert (np.diff(band.recall) >= 0).all()
         assert ((band.low <= band.precision) & (band.precision <= band.high)).all()
         tp, fp = 0.3 * ndtr(1.5 - band.threshold), 0.7 * ndtr(-band.threshold)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from harness.stats.curves.bands import simultaneous_confidence, wilson_bands
-from harness.stats.curves.fixed_fpr import fixed_fpr_bands
-from harness.stats.curves.points import thinned
+from harness.stats.curves.bands import fixed_fpr_bands, simultaneous_confidence, wilson_bands
+from harness.stats.curves.roc import thinned
 from harness.stats.curves.scores import ScoredCases, counts_of, make_scored_cases
 from harness.stats.replication.sample import make_sample
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import auc
-from harness.stats.curves.points import equal_error, fnmr_at_fmr
+from harness.stats.curves.roc import auc, equal_error, point_at_fpr
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.curves.summaries import (
     AREA,
@@ -50,7 +49,7 @@ def direct(summary: str, scores: FloatArray, positive: BoolArray, weights: Float
     counts = threshold_counts(scores, positive, weights=weights)
     if summary == "auc":
         return auc(counts)
-    return equal_error(counts).rate if summary == "eer" else fnmr_at_fmr(counts, 0.2).fnmr
+    return equal_error(counts).rate if summary == "eer" else point_at_fpr(counts, 0.2).fnr
 
 
 SUMMARIES: list[tuple[str, CurveSummary]] = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.points import equal_error
+from harness.stats.curves.roc import equal_error
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.curves.summaries import AREA, summary_estimate
 from harness.stats.curves.two_way import Subjects, two_way_bands, two_way_rate, two_way_summary

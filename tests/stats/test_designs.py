@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from harness.stats.clustering import real_error
 from harness.stats.designs import (
     Weights,
     design_variances,
     linearised_cluster_variance,
+    real_error,
 )
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/paired/reference.json").read_text())

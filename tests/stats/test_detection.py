@@ -9,9 +9,15 @@ import pytest
 
 from harness.measures.boxes import SIZES
 from harness.stats import detection
-from harness.stats.average_precision import COCO_LEVELS, average_precision_statistic, class_hits
-from harness.stats.curves.free_response import FALSE_POSITIVES, free_response, froc_statistic
 from harness.stats.detection import Detections, box_overlaps, match, object_counts, only_label, scored_objects
+from harness.stats.detection_curves import (
+    COCO_LEVELS,
+    FALSE_POSITIVES,
+    average_precision_statistic,
+    class_hits,
+    free_response,
+    froc_statistic,
+)
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
@@ -132,7 +138,8 @@ def test_the_linear_form_agrees_with_the_jackknife() -> None:
     hits = class_hits(detections, match(detections, COCO_LEVELS))
     statistic, sample = average_precision_statistic([(hits, None)], "ap"), make_sample(300)
     linear, jackknife = (
-        make_estimates(sample, statistic, Replication(method=method)).one(0) for method in ("linearised", "jackknife")
+        make_estimates(sample, statistic, Replication(method=method)).estimate(0)
+        for method in ("linearised", "jackknife")
     )
     assert linear.se == pytest.approx(jackknife.se, rel=0.08)
     assert linear.value == jackknife.value

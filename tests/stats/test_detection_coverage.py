@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.stats.average_precision import COCO_LEVELS, ClassHits, average_precision_statistic
+from harness.stats.detection_curves import COCO_LEVELS, ClassHits, average_precision_statistic
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.sample import make_sample
 from tests.simulation import experiments, slack
@@ -54,7 +54,7 @@ def test_intervals_of_average_precision_cover(labels: int, images: int, experime
     covered, above = 0, 0
     for _ in range(experiments):
         statistic = average_precision_statistic([(drawn(classes, images, rng), None)], "ap")
-        interval = make_estimates(make_sample(images), statistic).one(0).interval
+        interval = make_estimates(make_sample(images), statistic).estimate(0).interval
         assert interval is not None
         covered += interval.low <= truth <= interval.high
         above += interval.low > truth
@@ -66,7 +66,7 @@ def test_the_lower_limit_allows_for_the_excess_at_any_confidence() -> None:
     rng = np.random.default_rng(3)
     statistic = average_precision_statistic([(drawn(population(rng, 5), 80, rng), None)], "ap")
     estimates = make_estimates(make_sample(80), statistic)
-    one, plain = estimates.one(0), estimates.limits
+    one, plain = estimates.estimate(0), estimates.limits
     excess = estimates.evidence.excess
     assert excess is not None
     assert 0 < excess[0] < 0.1

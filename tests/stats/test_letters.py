@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stats.letters import LetterDisplay, distinct_matrix, letter_display
+from harness.stats.multiplicity import LetterDisplay, distinct_matrix, letter_display
 
 
 @st.composite
@@ -83,7 +83,7 @@ def test_the_worst_case_stays_small_and_correct(m: int) -> None:
 @given(distinct=differences())
 def test_covering_groups_are_correct_too(distinct: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harness.stats.letters._READABLE", 0)
+        patch.setattr("harness.stats.multiplicity._READABLE", 0)
         display = letter_display(distinct)
     assert agrees_with(display, distinct)
 

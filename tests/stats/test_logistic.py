@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from sklearn.linear_model import LogisticRegression
 
 from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.logistic import fit_logistic
+from harness.stats.fusion import fit_logistic
 
 # Dalal, Fowlkes and Hoadley (1989): temperature at 23 launches of the space shuttle, and whether an O-ring failed.
 TEMPERATURE = [66, 70, 69, 68, 67, 72, 73, 70, 57, 63, 70, 78, 67, 53, 67, 75, 70, 81, 76, 79, 75, 76, 58]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, chi2
 
-from harness.stats.planning import (
+from harness.stats.power import (
     PlannedSample,
     difference_power,
     equivalence_power,

@@ -34,7 +34,7 @@ def test_an_estimate_has_them() -> None:
     errors = np.random.default_rng(1).normal(size=30)
     columns = np.column_stack([errors**2, np.ones(30)])
     root = SmoothFormula(columns, (0.0, math.inf), formula=lambda t: (t[..., 0] / t[..., 1]) ** 0.5, parts=2, root=True)
-    one = make_estimates(make_sample(30), root).one(0)
+    one = make_estimates(make_sample(30), root).estimate(0)
     assert one.interval is not None
     expected = root_mean_square_limits(one.value, one.se, 29)
     assert (one.interval.low, one.interval.high) == (float(expected.low), float(expected.high))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from harness.stats.training_variance import training_variance
+from harness.stats.repeats import training_variance
 
 
 def made(rng: np.random.Generator, shape: tuple[int, int, int], **sd: float) -> np.ndarray:

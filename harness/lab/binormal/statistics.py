@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.area import auc
-from harness.stats.curves.costs import Cell
+from harness.stats.curves.roc import auc
 from harness.stats.curves.scores import ScoredCases, require_both, threshold_counts
+from harness.stats.curves.summaries import ScoredCell
 from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = ["BinormalFit", "binormal_area", "binormal_of_counts", "binormal_of_scores", "score_categories"]
@@ -304,7 +304,7 @@ class _Curve:
         return _area_slopes(found, self.category, self.positive, weights * self.inside) * self.inside
 
 
-def binormal_area(cells: Sequence[Cell]) -> WeightsStatistic:
+def binormal_area(cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """The area under the binormal curves of some cells; a ValueError if that of all cases cannot be fitted."""
     curves = [_curve(*cell) for cell in cells]
     grouped = any(inside is not None for _, inside in cells)

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.clustering import intraclass_correlation
-from harness.stats.designs import GroupMoments
+from harness.stats.designs import GroupMoments, intraclass_correlation
 
 __all__ = ["Trials", "added_between_trials", "fresh_trials", "make_trials", "share_within_groups", "shuffle_within"]
 

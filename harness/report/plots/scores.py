@@ -11,7 +11,7 @@ from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import BAND, COLOURS, DASHES, GUIDE_DASHES, MARKERS, colour, guide
-from harness.stats.curves.histogram import ClassHistogram, ScoreHistogram, score_histogram
+from harness.stats.curves.scores import ClassHistogram, ScoreHistogram, score_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,44 +1,72 @@
-"""Bands of a ROC curve: both rates at each threshold, by Wilson, by bootstrap or by replication.
+"""Bands of a curve: both rates at each threshold, the true-positive rate at a fixed false-positive rate, the precision.
 
 Bands are pointwise. `simultaneous_confidence` is the confidence that each point needs for the band to hold along the
 whole curve at once. The largest standardised deviation along the curve is drawn with random multipliers of the units
 (the multiplier bootstrap: Gine and Zinn 1984; for bands, Montiel Olea and Plagborg-Moller 2019). No resamples are
 formed, and the limits are those of any other band, only at a higher confidence.
+
+A band at a threshold treats the threshold as given; read at a false-positive rate it covers far too little. The limits
+at a fixed false-positive rate combine two sources in quadrature: the limits of the true-positive rate at the threshold,
+and the curve at the false-positive rates that the negatives allow there (Woodruff 1952, for quantiles). No slope is
+estimated.
+
+At each threshold precision is a share whose denominator is random too, so that its error is that of a ratio.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.cumulative import RateBands, bootstrap_rates, replicated_rates, wilson_rates
-from harness.stats.curves.entries import Entries
-from harness.stats.curves.points import thinned
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
+from harness.stats.curves.cumulative_rates import (
+    Entries,
+    RateBands,
+    RateErrors,
+    bootstrap_rates,
+    replicated_rates,
+    wilson_rates,
+)
+from harness.stats.curves.roc import thinned
 from harness.stats.curves.scores import ScoredCases, ThresholdCounts, counts_of
 from harness.stats.curves.summaries import with_weights_of
-from harness.stats.rates import normal_quantile
+from harness.stats.limits import cases_without_variance, difference_limits, share_limits, stretched_wilson
+from harness.stats.rates import Intervals, normal_quantile
+from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
-from harness.stats.replication.sample import Sample, make_sample
+from harness.stats.replication.sample import Sample, make_sample, unit_sums
+from harness.stats.replication.statistic import shares
 
 __all__ = [
     "DEFAULT_POINTS",
     "CurveBands",
+    "FixedFprBands",
+    "PrecisionBand",
+    "along_curve",
     "bootstrap_bands",
-    "places_of",
+    "entry_points",
+    "fixed_fpr_bands",
+    "precision_band",
     "replicated_bands",
     "simultaneous_confidence",
     "wilson_bands",
 ]
 
-
 DEFAULT_POINTS = 1000
 DRAWS = 2000
-# Cases times draws are at most _MAX_WORK, but there are at least _MIN_DRAWS.
-_MAX_WORK = 1 << 28
+# Cases times draws are at most _MAX_DRAWS_WORK, but there are at least _MIN_DRAWS.
+_MAX_DRAWS_WORK = 1 << 28
 _MIN_DRAWS = 300
+_ROUNDING = 1e-12
+# Curves steepen towards an fpr of 0; their exponent there is assumed to be this times that of the first few, at most 1.
+_STEEPER, _FIRST = 1.5, 4
+_MIN_POWER = 0.05
+# Points at which precision has limits: as many as a picture shows, but no more than that many cases times points.
+PRECISION_POINTS = 40
+_MAX_PRECISION_WORK = 1 << 24
+_PRECISION_BLOCK = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +120,7 @@ def replicated_bands(
     weighted = with_weights_of(cases, sample)
     counts = counts_of(weighted)
     places = thinned(counts, DEFAULT_POINTS) if at is None else _check_places(counts, at)
-    entered = places_of(weighted, counts, places)
+    entered = entry_points(weighted, counts, places)
     tpr, fpr = (
         replicated_rates(Entries(entered, within, places.size), sample, replication)
         for within in (cases.positive, ~cases.positive)
@@ -100,7 +128,7 @@ def replicated_bands(
     return CurveBands(places, counts.threshold[places], tpr, fpr)
 
 
-def places_of(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
+def entry_points(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
     """The first of the places at which each case is accepted; the number of places if there is none."""
     sign = 1.0 if counts.larger_is_better else -1.0
     # Place 0 accepts nothing, not even a score of plus infinity.
@@ -134,8 +162,8 @@ def simultaneous_confidence(
     known = make_sample(cases.better.size, weights=cases.weights) if sample is None else sample
     places = np.asarray(at, dtype=np.intp)
     weighted = ScoredCases(cases.better, cases.positive, known.weights, cases.larger_is_better)
-    entered = places_of(weighted, counts_of(weighted), places)
-    draws = max(_MIN_DRAWS, min(DRAWS, _MAX_WORK // max(known.cases, 1)))
+    entered = entry_points(weighted, counts_of(weighted), places)
+    draws = max(_MIN_DRAWS, min(DRAWS, _MAX_DRAWS_WORK // max(known.cases, 1)))
     classes = (cases.positive, ~cases.positive)
     shifts = np.empty((draws, 2, places.size))
     for draw in range(draws):
@@ -166,3 +194,183 @@ def _rate_shift(sample: Sample, entered: IntArray, of: BoolArray, perturbed: Flo
     whole, shift = (np.cumsum(np.bincount(entered, weights=w, minlength=points + 1)) for w in (weights, change))
     total = weights.sum()
     return np.asarray((shift[:-1] - whole[:-1] / total * change.sum()) / total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedFprBands:
+    """True-positive rates at given false-positive rates, with pointwise limits.
+
+    `tpr` is that of the laxest threshold whose false-positive rate is within the given one, as in `point_at_fpr`: the
+    next negative is just below it, so it is slightly optimistic. The limits are those of the strictest threshold with
+    the same rate, whose false-positive rate is right on average; they contain both.
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+    df: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """Standard errors of both rates at some thresholds, and the correlation of the two."""
+
+    tpr: FloatArray
+    fpr: FloatArray
+    correlation: FloatArray
+    df: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassSize:
+    """Kish's numbers of cases and of units in a class."""
+
+    cases: float
+    units: float
+
+
+def fixed_fpr_bands(
+    cases: ScoredCases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
+) -> FixedFprBands:
+    """Bands at some false-positive rates, under a design, or for independent cases without a sample."""
+    targets = _check_rates(fpr)
+    normal_quantile(confidence)  # checks the confidence
+    weighted = cases if sample is None else with_weights_of(cases, sample)
+    counts = counts_of(weighted)
+    laxest = np.searchsorted(counts.fpr, targets + _ROUNDING, side="right") - 1
+    at = _strictest(counts)[_fpr_rank(counts, laxest)]
+    errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
+    positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
+    rates = share_limits(
+        counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
+    )
+    moved = _at_moved_thresholds(counts, targets, at, errors, negatives, confidence)
+    limits = _combine(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
+    tpr = np.minimum(counts.tpr[laxest], 1.0)
+    return FixedFprBands(targets, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
+
+
+def along_curve(bands: FixedFprBands) -> FixedFprBands:
+    """Bands at the rates of a whole curve, with limits at its ends taken from the rest of it.
+
+    By themselves the ends have the widest limits of all, since no error shows how far a threshold may move. But a
+    curve rises: at the start it is not above its later upper limits, and at the end not below its earlier lower limits.
+    """
+    start, end = bands.fpr <= _ROUNDING, bands.fpr >= 1 - _ROUNDING
+    low, high = np.where(end, bands.low.max(), bands.low), np.where(start, bands.high.min(), bands.high)
+    return replace(bands, low=low, high=high)
+
+
+def _combine(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:
+    """The rate at the fixed fpr is the rate at the threshold minus what a move of the threshold removes."""
+    removed = Intervals(np.minimum(tpr - moved.high, 0.0), np.maximum(tpr - moved.low, 0.0))
+    return difference_limits(tpr, rates, 0.0, removed, correlation=correlation, bounds=(0.0, 1.0))
+
+
+def _strictest(counts: ThresholdCounts) -> IntArray:
+    """The first place of the curve with each false-positive rate; for a rate of 0, the last."""
+    rises = np.flatnonzero(np.diff(counts.fpr) > 0)
+    return np.append(rises[:1], rises + 1)
+
+
+def _fpr_rank(counts: ThresholdCounts, at: IntArray) -> IntArray:
+    """How many different false-positive rates come before that of a place."""
+    rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
+    return np.asarray(rank[at])
+
+
+def _check_rates(fpr: npt.ArrayLike) -> FloatArray:
+    targets = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if targets.ndim != 1 or not ((targets >= 0) & (targets <= 1)).all():
+        raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
+    return targets
+
+
+def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
+    def error(rates: FloatArray, size: float) -> FloatArray:
+        return np.asarray(np.sqrt(np.clip(rates * (1 - rates), 0, None) / size))
+
+    tpr, fpr = error(counts.tpr[at], counts.positives.effective), error(counts.fpr[at], counts.negatives.effective)
+    return _Errors(tpr, fpr, np.zeros(at.size), np.inf)
+
+
+def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: IntArray) -> _Errors:
+    """Linearised over units, once for each place."""
+    places, back = np.unique(at, return_inverse=True)
+    along = RateErrors(sample, sample.unit_of_case, entry_points(cases, counts, places), places.size)
+    positive, negative = (along.sums(np.where(of, sample.weights, 0.0)) for of in (cases.positive, ~cases.positive))
+    tpr, fpr = np.sqrt(along.variance(positive)), np.sqrt(along.variance(negative))
+    both, error = along.covariance(positive, negative), tpr * fpr
+    correlation = np.divide(both, error, out=np.zeros(places.size), where=error > _ROUNDING**2)
+    return _Errors(tpr[back], fpr[back], correlation[back], float(sample.units - sample.strata))
+
+
+def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassSize:
+    effective = cases.size(of).effective
+    return _ClassSize(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
+
+
+def _at_moved_thresholds(
+    counts: ThresholdCounts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _ClassSize, confidence: float
+) -> Intervals:
+    """The curve at the false-positive rates that the threshold may have."""
+    observed = counts.fpr[at]
+    fallback = float(cases_without_variance(negatives.cases, negatives.units))
+    varies = errors.fpr > _ROUNDING
+    effective = np.where(varies, observed * (1 - observed) / np.where(varies, errors.fpr, 1.0) ** 2, fallback)
+    limits = stretched_wilson(fpr, np.minimum(effective, negatives.cases), errors.df, confidence=confidence)
+    low = _curve_at(counts, np.clip(limits.low, 0.0, 1.0), negatives.cases)
+    return Intervals(low, _curve_at(counts, np.clip(limits.high, 0.0, 1.0), negatives.cases))
+
+
+def _curve_at(counts: ThresholdCounts, fpr: FloatArray, negatives: float) -> FloatArray:
+    """The curve, linear between its points; before the first negative, where it is unknown, a power of the fpr.
+
+    The false-positive rate of a threshold above all negatives is unknown: at the highest negative it is 1 / n on
+    average, and from there the curve falls to 0 with the exponent of its first few negatives, made somewhat steeper.
+    """
+    places, first = _strictest(counts), 1 / negatives
+    x, y = counts.fpr[places], counts.tpr[places]
+    curve = np.interp(fpr, x, y)
+    one, few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
+    half = 0.5 / counts.positives.effective
+    power = np.clip(_STEEPER * np.log(max(few, half) / max(one, half)) / np.log(_FIRST), _MIN_POWER, 1.0)
+    return np.asarray(np.where(fpr < first, np.minimum(curve, one * (fpr / first) ** power), curve))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrecisionBand:
+    """Limits of the precision at some thresholds, by rising recall."""
+
+    threshold: FloatArray
+    recall: FloatArray
+    precision: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def precision_band(
+    cases: ScoredCases, counts: ThresholdCounts, sample: Sample, replication: Replication | None = None
+) -> PrecisionBand:
+    """The band at places that are spread evenly over the recall; ends that no threshold reaches are left out."""
+    at = _places(counts, cases.better.size)
+    sign = 1.0 if counts.larger_is_better else -1.0
+    limits = []
+    for start in range(0, at.size, _PRECISION_BLOCK):
+        accepted = [cases.better >= sign * edge for edge in counts.threshold[at[start : start + _PRECISION_BLOCK]]]
+        statistic = shares([one & cases.positive for one in accepted], accepted)
+        limits.append(make_estimates(sample, statistic, replication).limits)
+    low, high = (np.concatenate([getattr(one, side) for one in limits] or [np.empty(0)]) for side in ("low", "high"))
+    return PrecisionBand(counts.threshold[at], counts.tpr[at], counts.precision[at], low, high)
+
+
+def _places(counts: ThresholdCounts, cases: int) -> IntArray:
+    first, last = 1 + counts.opened, counts.tpr.size - counts.closed
+    most = max(4, min(PRECISION_POINTS, _MAX_PRECISION_WORK // max(cases, 1)))
+    recall = counts.tpr[first:last]
+    if recall.size <= most:
+        return np.arange(first, last)
+    wanted = np.linspace(recall[0], recall[-1], most)
+    return np.unique(np.minimum(first + np.searchsorted(recall, wanted), last - 1))

@@ -18,13 +18,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.curves.hull import convex_hull
+from harness.stats.curves.roc import convex_hull
 from harness.stats.curves.scores import ScoredCases, counts_of, require_both
-from harness.stats.curves.summaries import counted_cases
+from harness.stats.curves.summaries import ScoredCell, counted_cases
 from harness.stats.replication.statistic import SmoothFormula, TotalsStatistic, WeightsStatistic
 
 __all__ = [
-    "Cell",
     "DetectionPrior",
     "bin_numbers",
     "calibrated",
@@ -36,8 +35,6 @@ __all__ = [
     "squared_error",
 ]
 
-# The scores of a run, and which of the cases count; None if all do.
-Cell = tuple[ScoredCases, BoolArray | None]
 _BITS = 2 * np.log(2)
 # Of a reliability diagram, as most of the literature has it.
 BINS = 15
@@ -66,7 +63,7 @@ class DetectionPrior:
         return of_miss / least, of_alarm / least
 
 
-def log_cost(cells: Sequence[Cell]) -> TotalsStatistic:
+def log_cost(cells: Sequence[ScoredCell]) -> TotalsStatistic:
     """Cllr of scores that are log-likelihood ratios; infinite scores on the wrong side cost infinitely much."""
     columns = []
     for cases, inside in cells:
@@ -106,7 +103,7 @@ def calibrated(cases: ScoredCases) -> FloatArray:
         return np.asarray(np.log(hull.slope[segment]))
 
 
-def minimum_log_cost(cells: Sequence[Cell]) -> WeightsStatistic:
+def minimum_log_cost(cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """Cllr after the best monotone transformation of the scores: what discrimination alone costs."""
 
     def one(cases: ScoredCases, weights: FloatArray) -> float:
@@ -122,7 +119,7 @@ def minimum_log_cost(cells: Sequence[Cell]) -> WeightsStatistic:
     return _statistic(cells, one, slopes, "minimum Cllr", bounds=(0.0, 1.0))
 
 
-def minimum_detection_cost(cells: Sequence[Cell], of: DetectionPrior) -> WeightsStatistic:
+def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> WeightsStatistic:
     """The detection cost at the threshold where it is least."""
     on_miss, on_alarm = of.weights
 
@@ -167,7 +164,7 @@ def _class_slopes(cost: FloatArray, cases: ScoredCases, shares: tuple[float, flo
 
 
 def _statistic(
-    cells: Sequence[Cell],
+    cells: Sequence[ScoredCell],
     one: Callable[[ScoredCases, FloatArray], float],
     slopes: Callable[[ScoredCases, FloatArray], FloatArray],
     words: str,
@@ -199,7 +196,7 @@ def _require_probabilities(cases: ScoredCases) -> None:
         raise ValueError(f"score {value:g} is not a probability; calibration needs scores from 0 to 1")
 
 
-def squared_error(cells: Sequence[Cell]) -> SmoothFormula:
+def squared_error(cells: Sequence[ScoredCell]) -> SmoothFormula:
     """Brier's score (1950): the mean squared distance of a probability from what happened."""
     columns = []
     for cases, inside in cells:
@@ -237,7 +234,7 @@ def reliability(cases: ScoredCases, bins: int = BINS) -> ReliabilityBins:
     return ReliabilityBins(said[full] / weight[full], happened[full] / weight[full], weight[full])
 
 
-def calibration_error(cells: Sequence[Cell], bins: int = BINS) -> WeightsStatistic:
+def calibration_error(cells: Sequence[ScoredCell], bins: int = BINS) -> WeightsStatistic:
     """The expected calibration error (Naeini and others 2015): how far bins are from the diagonal, on average.
 
     It cannot be below 0, so chance alone makes it larger than it is.

@@ -7,6 +7,9 @@ strata and weights. It costs one sort, whatever the number of units.
 The deviations of the cases of a class have the weighted mean 0. If their weights change, the summary changes by the
 sum over both classes of the weighted means of the deviations, up to second order. Average precision also depends on how
 much both classes weigh, so that only the sum of both means is 0.
+
+Curves may also be over what the cases consist of, such as pixels. The elements of a case are not independent, so every
+error comes from the cases, or from their units: a replicate gives all elements of a case the weight of their case.
 """
 
 from __future__ import annotations
@@ -17,10 +20,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from harness.stats.arrays import BoolArray, FloatArray
-from harness.stats.curves.area import area, placements
-from harness.stats.curves.hull import convex_hull
-from harness.stats.curves.points import equal_error, equal_error_rates
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.curves.roc import area, convex_hull, equal_error, equal_error_rates, placements
 from harness.stats.curves.scores import Order, ScoredCases, ThresholdCounts, counts_of, require_both, require_same_cases
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimates
@@ -35,9 +36,14 @@ __all__ = [
     "FOUND_PRECISION",
     "SUMMARIES",
     "CurveSummary",
+    "ElementCell",
     "Influence",
     "LinearSummary",
+    "ScoredCell",
+    "ScoredElements",
     "counted_cases",
+    "element_sample",
+    "element_statistic",
     "fnr_at_fpr",
     "influence",
     "summary_difference",
@@ -137,7 +143,7 @@ def _of_average_precision(cases: ScoredCases, order: Order | None, *, found: boo
 
 
 # The scores of a run, and which of the cases count; None if all do.
-Cell = tuple[ScoredCases, BoolArray | None]
+ScoredCell = tuple[ScoredCases, BoolArray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,19 +214,35 @@ def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
     return np.stack([whole if inside is None else inside for inside in groups], axis=1).astype(np.float64)
 
 
-def summary_statistic(summary: CurveSummary, cells: Sequence[Cell]) -> WeightsStatistic:
+def summary_statistic(summary: CurveSummary, cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
     orders = [cases.order for cases, _ in cells]
-    curves = [_curve(summary, *cell, order) for cell, order in zip(cells, orders, strict=True)]
-    positive = cells[0][0].positive
+    curves = [summary_of_weights(summary, cases, order) for (cases, _), order in zip(cells, orders, strict=True)]
+
+    def function(weights: FloatArray) -> FloatArray:
+        return np.array(
+            [
+                curve(weights if inside is None else weights * inside)
+                for curve, (_, inside) in zip(curves, cells, strict=True)
+            ]
+        )
+
+    def linear(weights: FloatArray) -> FloatArray:
+        columns = []
+        for (cases, inside), order in zip(cells, orders, strict=True):
+            counted = weights if inside is None else weights * inside
+            slopes = summary_slopes(summary, cases, order, counted)
+            columns.append(slopes if inside is None else slopes * inside)
+        return np.stack(columns, axis=1)
+
     return WeightsStatistic(
-        lambda weights: np.array([curve(weights) for curve in curves]),
+        function,
         bounds=(0.0, 1.0),
         size=len(cells),
-        linear=None if summary.linear is None else lambda weights: _linear(summary, cells, orders, weights),
+        linear=None if summary.linear is None else linear,
         smooth=summary.smooth,
         counted=counted_cases([inside for _, inside in cells]),
-        classes=positive,
+        classes=cells[0][0].positive,
         optimistic=summary.optimistic,
         words=summary.words,
     )
@@ -232,7 +254,7 @@ def summary_estimate(
     """A summary of one curve, with the sample's weights, strata and units; independent cases without a sample."""
     sample = _independent(cases) if sample is None else sample
     weighted = with_weights_of(cases, sample)
-    return make_estimates(sample, summary_statistic(summary, [(weighted, None)]), replication).one(0)
+    return make_estimates(sample, summary_statistic(summary, [(weighted, None)]), replication).estimate(0)
 
 
 def summary_difference(
@@ -245,7 +267,7 @@ def summary_difference(
     """The difference a - b of a summary on the same cases, with its interval and p-value."""
     require_same_cases(a, b)
     sample = _independent(a) if sample is None else sample
-    cells: list[Cell] = [(with_weights_of(cases, sample), None) for cases in (a, b)]
+    cells: list[ScoredCell] = [(with_weights_of(cases, sample), None) for cases in (a, b)]
     return make_estimates(sample, summary_statistic(summary, cells), replication).difference(0, 1)
 
 
@@ -260,13 +282,6 @@ def with_weights_of(cases: ScoredCases, sample: Sample) -> ScoredCases:
 
 def _independent(cases: ScoredCases) -> Sample:
     return make_sample(cases.better.size, weights=cases.weights)
-
-
-def _curve(
-    summary: CurveSummary, cases: ScoredCases, inside: BoolArray | None, order: Order
-) -> Callable[[FloatArray], float]:
-    of_weights = summary_of_weights(summary, cases, order)
-    return of_weights if inside is None else lambda weights: of_weights(weights * inside)
 
 
 def summary_of_weights(summary: CurveSummary, cases: ScoredCases, order: Order) -> Callable[[FloatArray], float]:
@@ -286,18 +301,78 @@ def summary_of_weights(summary: CurveSummary, cases: ScoredCases, order: Order) 
     return of_weights
 
 
-def _linear(summary: CurveSummary, cells: Sequence[Cell], orders: Sequence[Order], weights: FloatArray) -> FloatArray:
-    """What each case adds per unit of weight to the summary of each cell, to first order (cases, m)."""
-    columns = []
-    for (cases, inside), order in zip(cells, orders, strict=True):
-        counted = weights if inside is None else weights * inside
-        slopes = summary_slopes(summary, cases, order, counted)
-        columns.append(slopes if inside is None else slopes * inside)
-    return np.stack(columns, axis=1)
-
-
 def summary_slopes(summary: CurveSummary, cases: ScoredCases, order: Order, weights: FloatArray) -> FloatArray:
     """What each case adds per unit of weight to a summary, to first order."""
     deviations = influence(summary.linear or "", replace(cases, weights=weights), order).deviations
     totals = np.where(cases.positive, weights @ cases.positive, weights @ ~cases.positive)
     return np.asarray(deviations / totals)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredElements:
+    """Elements with a score, a class and a weight, and the case that each belongs to."""
+
+    scored: ScoredCases
+    case: IntArray
+
+    @property
+    def weight(self) -> FloatArray:
+        """How much each element counts within its case."""
+        return self.scored.weight
+
+
+# The elements of a run, and which of the cases count; None if all do.
+ElementCell = tuple[ScoredElements, BoolArray | None]
+
+
+def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
+    """The elements as a sample: each in the unit of its case, with the weight of its case times its own."""
+    return replace(
+        sample,
+        weights=sample.weights[elements.case] * elements.weight,
+        unit_of_case=sample.unit_of_case[elements.case],
+        clustered=True,
+    )
+
+
+def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> WeightsStatistic:
+    """A summary of the curves of some cells as a function of the weights of the cases; each sort is done once."""
+    orders = [elements.scored.order for elements, _ in cells]
+    curves = [
+        summary_of_weights(summary, elements.scored, order) for (elements, _), order in zip(cells, orders, strict=True)
+    ]
+
+    def function(weights: FloatArray) -> FloatArray:
+        return np.array([curve(_spread(weights, cell)) for curve, cell in zip(curves, cells, strict=True)])
+
+    def linear(weights: FloatArray) -> FloatArray:
+        columns = [
+            _gather(summary, weights, cell, order, weights.size) for cell, order in zip(cells, orders, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
+    return WeightsStatistic(
+        function,
+        bounds=(0.0, 1.0),
+        size=len(cells),
+        linear=None if summary.linear is None else linear,
+        smooth=summary.smooth,
+        optimistic=summary.optimistic,
+        counted=counted_cases([inside for _, inside in cells]),
+        words=summary.words,
+    )
+
+
+def _spread(weights: FloatArray, cell: ElementCell) -> FloatArray:
+    """The weight of each element, from the weights of the cases."""
+    elements, inside = cell
+    counted = weights if inside is None else weights * inside
+    return np.asarray(counted[elements.case] * elements.weight)
+
+
+def _gather(summary: CurveSummary, weights: FloatArray, cell: ElementCell, order: Order, cases: int) -> FloatArray:
+    """What each case adds per unit of weight: the sum over its elements."""
+    elements, inside = cell
+    slopes = summary_slopes(summary, elements.scored, order, _spread(weights, cell)) * elements.weight
+    sums = np.bincount(elements.case, weights=slopes, minlength=cases)
+    return np.asarray(sums if inside is None else sums * inside)

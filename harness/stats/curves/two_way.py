@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
-from harness.stats.curves.bands import DEFAULT_POINTS, CurveBands, places_of
-from harness.stats.curves.cumulative import RateBands
-from harness.stats.curves.entries import binned, column_blocks, square_steps
-from harness.stats.curves.points import thinned
+from harness.stats.curves.bands import DEFAULT_POINTS, CurveBands, entry_points
+from harness.stats.curves.cumulative_rates import RateBands, binned, column_blocks, square_steps
+from harness.stats.curves.roc import thinned
 from harness.stats.curves.scores import ScoredCases, as_weights, counts_of
 from harness.stats.curves.summaries import LinearSummary, influence
 from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits
@@ -230,7 +229,7 @@ def two_way_bands(
     """Pointwise bands of both rates, at up to `most` places of the curve."""
     counts = counts_of(cases)
     at = thinned(counts, most)
-    place = places_of(cases, counts, at)
+    place = entry_points(cases, counts, at)
     tpr, fpr = (
         _class_bands(rates[at], place, np.where(of, cases.weight, 0.0), subjects, confidence)
         for rates, of in ((counts.tpr, cases.positive), (counts.fpr, ~cases.positive))

@@ -14,12 +14,19 @@ from harness.stats.cochran import WaldTest, equal_rates
 from harness.stats.estimate import Estimate, IntervalKind, Scale, scale_limits, t_p_values
 from harness.stats.rates import Interval, Intervals
 from harness.stats.replication.contrasts import Contrasts, SimultaneousTest, none_if_nan
-from harness.stats.replication.evaluation import full_values, replicate_estimates, require_values
 from harness.stats.replication.evidence import ROUNDING, Evidence
 from harness.stats.replication.linearised import satterthwaite_df, textbook_covariance
 from harness.stats.replication.method import TEXTBOOK, Method, Replication, VarianceMethod, variance_method
 from harness.stats.replication.sample import Sample, domain_df
-from harness.stats.replication.statistic import MemberDifference, Statistic, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.statistic import (
+    MemberDifference,
+    Statistic,
+    TotalsStatistic,
+    WeightsStatistic,
+    full_values,
+    replicate_estimates,
+    require_values,
+)
 from harness.stats.sign_flip import SignFlip
 
 __all__ = ["Estimates", "make_estimate", "make_estimates"]
@@ -41,7 +48,7 @@ def make_estimate(
         return make_estimates(sample, statistic.of, replication).difference(0, 1)
     if not isinstance(statistic, TotalsStatistic | WeightsStatistic):
         statistic = WeightsStatistic(statistic)
-    return make_estimates(sample, statistic, replication).one(0)
+    return make_estimates(sample, statistic, replication).estimate(0)
 
 
 def make_estimates(sample: Sample, statistic: Statistic, replication: Replication | None = None) -> Estimates:
@@ -101,7 +108,7 @@ class Estimates:
         """The members (m,) of the whole sample."""
         return self.evidence.values
 
-    def one(self, member: int) -> Estimate:
+    def estimate(self, member: int) -> Estimate:
         """A member by itself."""
         return self._singles([member])[0]
 

@@ -12,13 +12,20 @@ from functools import cached_property
 import numpy as np
 
 from harness.stats.arrays import FloatArray, IntArray, kish
-from harness.stats.clustering import intraclass_of_differences
+from harness.stats.designs import intraclass_of_differences
 from harness.stats.estimate import IntervalKind, Scale
 from harness.stats.limits import cases_without_variance
-from harness.stats.replication.evaluation import row_weights, sums_by_unit, unit_totals
 from harness.stats.replication.linearised import independent_covariance, influences
 from harness.stats.replication.sample import Sample, unit_sums
-from harness.stats.replication.statistic import Ratio, Statistic, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.statistic import (
+    Ratio,
+    Statistic,
+    TotalsStatistic,
+    WeightsStatistic,
+    row_weights,
+    sums_by_unit,
+    unit_totals,
+)
 from harness.stats.sign_flip import SignFlip, exchange_test, sign_flip
 
 __all__ = ["ROUNDING", "Evidence"]

@@ -3,10 +3,16 @@
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, columns_of
-from harness.stats.replication.evaluation import full_totals, row_weights, unit_totals
 from harness.stats.replication.replicates import blocks
 from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
-from harness.stats.replication.statistic import Statistic, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.statistic import (
+    Statistic,
+    TotalsStatistic,
+    WeightsStatistic,
+    full_totals,
+    row_weights,
+    unit_totals,
+)
 
 # Cases at a time: so many are in the processor's cache.
 _ROWS = 1 << 14

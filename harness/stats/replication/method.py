@@ -7,11 +7,10 @@ from typing import Literal
 import numpy as np
 
 from harness.stats.replication.balanced import GROUPINGS, balanced, balanced_size, grouped_halves
-from harness.stats.replication.evaluation import unit_totals
 from harness.stats.replication.replicates import Centre, Replicates
 from harness.stats.replication.resampling import delete_group, delete_one, rescaled_bootstrap
 from harness.stats.replication.sample import Sample
-from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsStatistic, WeightsStatistic
+from harness.stats.replication.statistic import Ratio, Statistic, Total, TotalsStatistic, WeightsStatistic, unit_totals
 
 # Fay's rho for statistics that may not exist for half a sample.
 FRAGILE_FAY = 0.5

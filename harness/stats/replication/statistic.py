@@ -1,8 +1,11 @@
-"""Statistics of a weighted sample, several of one kind at a time.
+"""Statistics of a weighted sample, several of one kind at a time, and their values for units and replicates.
 
 A statistic here has `size` members: the rates of m algorithms on the same cases, say, or one rate in m groups of
 cases. All members go through the same replicates, so that every contrast between them has an error. There are two
 kinds: functions of weighted totals, which are fast, and any function of the case weights.
+
+A measure of outcomes sees only the outcome of a case and the group that it is in, so that a million cases are of a
+dozen kinds. Whatever depends on sums over cases is then computed from the weight of each kind.
 """
 
 from __future__ import annotations
@@ -11,19 +14,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import UNBOUNDED, Bounds, IntervalKind
-from harness.stats.replication.kinds import Kinds
+from harness.stats.replication.replicates import Replicates
+from harness.stats.replication.sample import Sample, unit_sums
 
 # Real or complex numbers, for formulas.
 Numbers = npt.NDArray[Any]
 Formula = Callable[[Numbers], Numbers]
 # So small that its square vanishes beside 1; the derivative still keeps all digits.
 _STEP = 1e-40
+# The kind of each case, in few bytes, which sorts fast.
+Kinds = npt.NDArray[np.uint16]
+# With fewer units and kinds than this, the weight of each kind in each unit is added up at once.
+_CELLS_PER_CASE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,3 +334,115 @@ def _values(values: npt.ArrayLike, what: str, bounds: Bounds = UNBOUNDED) -> Flo
 def _same_length(first: FloatArray, second: FloatArray) -> None:
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} values: expected both for the same cases")
+
+
+def kind_weights(kinds: Kinds, weights: FloatArray, number: int) -> FloatArray:
+    """The weight of all cases of each kind."""
+    return np.bincount(kinds, weights=weights, minlength=number).astype(np.float64)
+
+
+def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatArray:
+    """Weighted sums over the cases of each unit (units, c), for columns (kinds, c)."""
+    if not (sample.stratified or sample.clustered):
+        # Every case is a unit, in the order of the cases.
+        return np.asarray(columns[kinds] * sample.weights[:, None])
+    units, weights = sample.unit_of_case, sample.weights
+    adds = np.asarray(columns.any(axis=1))
+    if not adds.all():
+        # Cases of other groups add nothing.
+        cases = np.flatnonzero(adds[kinds])
+        units, weights, columns = units[cases], weights[cases], columns[adds]
+        kinds = (np.cumsum(adds, dtype=np.uint16) - np.uint16(1))[kinds[cases]]
+    number = len(columns)
+    if sample.units * number <= _CELLS_PER_CASE * len(kinds):
+        by_kind = np.bincount(units * number + kinds, weights=weights, minlength=sample.units * number)
+        return np.asarray(by_kind.reshape(sample.units, number) @ columns)
+    order = np.argsort(kinds, kind="stable")
+    units, weights = units[order], weights[order]
+    ends = np.cumsum(np.bincount(kinds, minlength=number)).tolist()
+    # Each column is in one piece of memory, since they are written and summed one at a time.
+    sums = np.zeros((sample.units, columns.shape[1]), order="F")
+    for place, column in enumerate(columns.T):
+        used = [(slice(ends[kind - 1] if kind else 0, ends[kind]), column[kind]) for kind in np.flatnonzero(column)]
+        if used:
+            members = np.concatenate([units[part] for part, _ in used])
+            values = np.concatenate([weights[part] * value for part, value in used])
+            sums[:, place] = np.bincount(members, weights=values, minlength=sample.units)
+    return sums
+
+
+# For the sample that was asked for last: the members of a statistic, and what the units add to its totals.
+_full_values: WeakKeyDictionary[WeightsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
+_unit_totals: WeakKeyDictionary[TotalsStatistic, tuple[Sample, FloatArray]] = WeakKeyDictionary()
+
+
+def full_values(sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (m,) for the whole sample; NaN if one has no value."""
+    if not isinstance(statistic, WeightsStatistic):
+        return np.atleast_1d(statistic.combine(full_totals(sample, statistic)))
+    kept = _full_values.get(statistic)
+    if kept is None or kept[0] is not sample:
+        kept = _full_values[statistic] = (sample, statistic.members(sample.weights))
+    return kept[1].copy()
+
+
+def require_values(values: FloatArray) -> FloatArray:
+    """The members; raises a ValueError if one has no value."""
+    missing = values[~np.isfinite(values)]
+    if missing.size:
+        raise ValueError(f"the whole sample's estimate is {missing[0]}: no case with weight is in its denominator")
+    return values
+
+
+def full_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
+    """The weighted totals (c,) of the statistic's columns."""
+    if statistic.cases != sample.cases:
+        raise ValueError(f"the statistic has {statistic.cases} cases, but the sample has {sample.cases}")
+    return np.asarray(row_weights(statistic, sample.weights) @ statistic.columns)
+
+
+def row_weights(statistic: Statistic, weights: FloatArray) -> FloatArray:
+    """The weights of the statistic's rows, from those of the cases: the same, unless its rows are kinds of cases."""
+    if isinstance(statistic, WeightsStatistic) or statistic.kinds is None:
+        return weights
+    return kind_weights(statistic.kinds, weights, len(statistic.columns))
+
+
+def sums_by_unit(sample: Sample, statistic: Statistic, columns: FloatArray) -> FloatArray:
+    """Weighted sums (units, c) over the cases of each unit, of columns (cases, c) or (kinds, c)."""
+    if isinstance(statistic, WeightsStatistic) or statistic.kinds is None:
+        return unit_sums(sample, columns)
+    return kind_unit_sums(sample, statistic.kinds, columns)
+
+
+def unit_totals(sample: Sample, statistic: TotalsStatistic) -> FloatArray:
+    """What each unit adds to the totals (units, c); it is kept, since errors, limits and tests all need it."""
+    kept = _unit_totals.get(statistic)
+    if kept is None or kept[0] is not sample:
+        kept = _unit_totals[statistic] = (sample, sums_by_unit(sample, statistic, statistic.columns))
+    return kept[1]
+
+
+def replicate_values(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (k, m) of every replicate; NaN if one has no value."""
+    if isinstance(statistic, WeightsStatistic):
+        rows = [
+            statistic.members(factors[sample.unit_of_case] * sample.weights)
+            for block in replicates.weights()
+            for factors in block
+        ]
+        return np.array(rows)
+    return statistic.combine(replicates.totals(unit_totals(sample, statistic)))
+
+
+def replicate_estimates(replicates: Replicates, sample: Sample, statistic: Statistic) -> FloatArray:
+    """The members (k, m) of every replicate; raises a ValueError if one has no value."""
+    estimates = replicate_values(replicates, sample, statistic)
+    missing = np.argwhere(~np.isfinite(estimates))
+    if missing.size:
+        row, column = missing[0].tolist()
+        raise ValueError(
+            f"replicate {row} of {replicates.count} has no estimate ({estimates[row, column]}): this part of the "
+            "sample is too small for the statistic; use Fay's rho of 0.5, or the jackknife"
+        )
+    return estimates

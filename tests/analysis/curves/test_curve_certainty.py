@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from harness.stats.arrays import FloatArray
-from harness.stats.curves.bands import replicated_bands, wilson_bands
-from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.bands import fixed_fpr_bands, replicated_bands, wilson_bands
 from harness.stats.curves.scores import counts_of, make_scored_cases
 from harness.stats.curves.summaries import AREA, EQUAL_ERROR, summary_estimate
 from harness.stats.curves.two_way import Subjects, two_way_bands, two_way_summary

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.stats.curves.fixed_fpr import fixed_fpr_bands
+from harness.stats.curves.bands import fixed_fpr_bands
 from harness.stats.curves.scores import make_scored_cases
 from harness.stats.rates import wilson
 from harness.stats.replication.estimates import make_estimate

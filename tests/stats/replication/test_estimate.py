@@ -15,11 +15,18 @@ from harness.stats.estimate import Estimate
 from harness.stats.rates import Interval, wilson
 from harness.stats.replication.balanced import HalfSamples
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.evaluation import full_values, replicate_estimates
 from harness.stats.replication.hadamard import StoredHadamard
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import WeightsStatistic, difference, rate, ratio, total
+from harness.stats.replication.statistic import (
+    WeightsStatistic,
+    difference,
+    full_values,
+    rate,
+    ratio,
+    replicate_estimates,
+    total,
+)
 from tests.simulation import examples
 
 

@@ -18,7 +18,6 @@ from harness.stats.estimate import Estimate
 from harness.stats.paired import PairTable
 from harness.stats.replication.balanced import balanced
 from harness.stats.replication.estimates import Estimates, make_estimate, make_estimates
-from harness.stats.replication.evaluation import full_values, replicate_estimates
 from harness.stats.replication.linearised import linearised_covariance, stratum_variances
 from harness.stats.replication.method import Replication, variance_method
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
@@ -27,8 +26,10 @@ from harness.stats.replication.statistic import (
     Statistic,
     WeightsStatistic,
     difference,
+    full_values,
     rate,
     ratio,
+    replicate_estimates,
     shares,
     total,
 )
@@ -112,7 +113,7 @@ def test_members_and_differences_are_those_of_single_estimates(units: int, metho
         assert joint.se[member] == pytest.approx(single.se, rel=1e-10)
         assert single.p_value is None
         same_estimate(result, single)
-        same_estimate(joint.one(member), single)
+        same_estimate(joint.estimate(member), single)
     pair = make_estimates(sample, of([0, 2]), replication).difference(0, 1)
     same_estimate(joint.difference(0, 2), pair)
     contrast = np.array([1, 0, -1])
@@ -208,7 +209,7 @@ def test_a_ratio_has_the_delta_methods_error(units: int, method: str) -> None:
     assert result.interval.low == pytest.approx(x / y * np.exp(-t * np.sqrt(log_variance)), rel=1e-9)
     assert result.interval.high == pytest.approx(x / y * np.exp(t * np.sqrt(log_variance)), rel=1e-9)
     assert result.p_value == pytest.approx(2 * student.sf(abs(np.log(x / y)) / np.sqrt(log_variance), result.df))
-    same_choice(result, joint.one(0))
+    same_choice(result, joint.estimate(0))
     turned = joint.ratio(1, 0)
     assert turned is not None
     assert turned.interval is not None
@@ -426,7 +427,7 @@ def test_shares_of_different_cases_are_single_rates(units: int) -> None:
     for member, inside in enumerate((group, ~group)):
         single = make_estimate(sample, rate(successes[:, 0], within=inside), Replication("linearised"))
         assert (result.values[member], result.se[member]) == pytest.approx((single.value, single.se), rel=1e-10)
-        assert result.one(member).df == single.df
+        assert result.estimate(member).df == single.df
     w, y = sample.weights, successes[:, 0]
     scores = [
         np.where(inside, w * (y - v), 0) / w[inside].sum()
@@ -470,7 +471,7 @@ def test_sign_flips_complement_the_t_test() -> None:
     # Units differ by 2, 2, 2, 2, 3 and 1 cases: all on one side.
     assert result.p_sign_flip == pytest.approx(2 / 2**6)
     assert result.p_value == pytest.approx(2 * student.sf(result.value / result.se, 5))
-    assert joint.one(0).p_sign_flip is None
+    assert joint.estimate(0).p_sign_flip is None
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -480,7 +481,7 @@ def test_confidence_only_changes_limits(method: str) -> None:
         make_estimates(sample, rate(successes), Replication(method, replicates=60, confidence=c)) for c in (0.99, 0.9)
     )
     np.testing.assert_array_equal(wide.covariance, narrow.covariance)
-    for one, other in ((wide.one(0), narrow.one(0)), (wide.difference(0, 1), narrow.difference(0, 1))):
+    for one, other in ((wide.estimate(0), narrow.estimate(0)), (wide.difference(0, 1), narrow.difference(0, 1))):
         assert one.interval is not None
         assert other.interval is not None
         assert one.interval.low < other.interval.low < other.value < other.interval.high < one.interval.high
@@ -551,7 +552,7 @@ def test_independent_cases_of_one_weight_have_wilsons_newcombes_and_mcnemars() -
     rng = np.random.default_rng(6)
     a, b = (rng.random(200) < 0.82).astype(float), (rng.random(200) < 0.74).astype(float)
     joint = make_estimates(make_sample(200), rate(np.stack([a, b], axis=1)))
-    own, gap = joint.one(0), joint.difference(0, 1)
+    own, gap = joint.estimate(0), joint.difference(0, 1)
     assert own.interval is not None
     assert gap.interval is not None
     assert (own.interval.low, own.interval.high) == pytest.approx(proportion_confint(a.sum(), 200, method="wilson"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.measures import MEASURES
-from harness.measures.kinds import outcome_kinds
+from harness.measures.outcomes import outcome_kinds
 from harness.stats.replication.estimates import Estimates, make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample

@@ -10,11 +10,19 @@ from scipy.stats import t as student
 
 from harness.stats.replication.balanced import HalfSamples
 from harness.stats.replication.estimates import make_estimate
-from harness.stats.replication.evaluation import full_values, replicate_estimates
 from harness.stats.replication.hadamard import StoredHadamard
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample, unit_sums
-from harness.stats.replication.statistic import MemberDifference, TotalsStatistic, difference, rate, ratio, total
+from harness.stats.replication.statistic import (
+    MemberDifference,
+    TotalsStatistic,
+    difference,
+    full_values,
+    rate,
+    ratio,
+    replicate_estimates,
+    total,
+)
 
 DATA = Path(__file__).parents[2] / "data" / "replication"
 DESIGNS: list[dict[str, Any]] = json.loads((DATA / "brr_input.json").read_text())

@@ -1,4 +1,4 @@
-"""Where cases enter a curve, sums over groups of them by point, and the textbook errors from such sums.
+"""Rates that accumulate along a curve, with their errors and pointwise bands: of ROC and cumulative match curves.
 
 A case enters at one place of the curve and stays: it is accepted at the first threshold that its score passes, or
 found at its rank. So one number per case, its place, is enough: cumulated sums by group and place give every group's
@@ -12,22 +12,42 @@ which grow by a step at every case that enters: the work is one sort, whatever t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.replication.sample import LoneStrata, Sample
+from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
+from harness.stats.limits import end_limit, share_limits
+from harness.stats.rates import Intervals, normal_quantile, wilson
+from harness.stats.replication.method import Method, Replication, VarianceMethod, variance_method
+from harness.stats.replication.replicates import Replicates
+from harness.stats.replication.sample import LoneStrata, Sample, domain_df
+from harness.stats.replication.statistic import rate
 
-__all__ = ["Entries", "RateErrors", "binned", "column_blocks", "square_steps", "textbook_variances"]
-
+__all__ = [
+    "Entries",
+    "RateBands",
+    "RateErrors",
+    "binned",
+    "bootstrap_rates",
+    "column_blocks",
+    "replicated_rates",
+    "square_steps",
+    "textbook_variances",
+    "wilson_rates",
+]
 
 _BLOCK_ELEMENTS = 1 << 22
 # A variance is a difference of sums of squares here: below this share of them it is a rounding error. A single
 # different case in a thousand million is above it.
-_ROUNDING = 1e-10
+_ROUNDING_OF_SQUARES = 1e-10
+INDEPENDENT = "new independent cases"
+# With more units times points than this, replicates are formed only on request.
+_MANY = 1 << 27
+# Variances below the square of this are rounding errors of the transforms.
+_ROUNDING_OF_TRANSFORMS = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +162,7 @@ class RateErrors:
     def variance(self, rate: _RateSums) -> FloatArray:
         """Of one rate, at every point; 0 where it is a rounding error."""
         found, scale = self._moments(rate, rate)
-        return np.where(found > _ROUNDING * scale, found, 0.0)
+        return np.where(found > _ROUNDING_OF_SQUARES * scale, found, 0.0)
 
     def covariance(self, one: _RateSums, other: _RateSums) -> FloatArray:
         """Of two rates, at every point."""
@@ -218,3 +238,186 @@ def textbook_variances(entries: Entries, sample: Sample) -> FloatArray:
     inside = np.flatnonzero(entries.within)
     errors = RateErrors(sample, sample.unit_of_case[inside], entries.place[inside], entries.points)
     return errors.variance(errors.sums(sample.weights[inside]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateBands:
+    """Rates with pointwise limits, how these were obtained and what they generalise to.
+
+    Pointwise: each point by itself is covered with this confidence, not all of them at once.
+    """
+
+    rate: FloatArray
+    se: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+    method: str
+    target: str
+    df: float | None = None
+    replicates: int | None = None
+    fay: float | None = None
+    seed: int | None = None
+
+
+def wilson_rates(rates: FloatArray, effective: float, *, confidence: float = 0.95) -> RateBands:
+    """Wilson's limits, for independent cases; with weights, by Kish's effective number."""
+    limits = wilson(rates * effective, effective, confidence=confidence)
+    se = np.sqrt(rates * (1 - rates) / effective)
+    return RateBands(rates, se, limits.low, limits.high, confidence, "wilson", INDEPENDENT)
+
+
+def bootstrap_rates(
+    rates: FloatArray, cases: int, *, rng: np.random.Generator, replicates: int = 1000, confidence: float = 0.95
+) -> RateBands:
+    """Percentile limits over resamples of independent, equally weighted cases.
+
+    Resampling cases amounts to drawing how many of them enter at each point, so no resamples are formed.
+    """
+    if replicates < 2:
+        raise ValueError(f"replicates {replicates!r}: expected two or more")
+    steps = np.diff(rates, prepend=0.0, append=1.0)
+    shares = np.maximum(steps, 0.0) / np.maximum(steps, 0.0).sum()
+    drawn = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
+    se = drawn.std(axis=0)
+    fallback = wilson(rates * cases, cases, confidence=confidence)
+    end = wilson(cases, cases, confidence=confidence).low
+    limits = _never_certain(_percentiles(drawn, confidence), fallback, se, end)
+    return RateBands(rates, se, limits.low, limits.high, confidence, "bootstrap", INDEPENDENT, replicates=replicates)
+
+
+def replicated_rates(entries: Entries, sample: Sample, replication: Replication | None = None) -> RateBands:
+    """Limits that allow for strata and clusters: balanced replicates, jackknife, bootstrap, as the replication says.
+
+    Fay's 0.5 by default, since half of a sample may hold no case of a class. Strata without balanced replicates use the
+    textbook variance, which is what replication gives on average over all groupings. So do samples with more than 2^27
+    units times points, unless the replication names a method.
+    """
+    replication = replication or Replication()
+    normal_quantile(replication.confidence)  # checks the confidence
+    weights = np.where(entries.within, sample.weights, 0.0)
+    by_unit = np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
+    if not by_unit.any():
+        raise ValueError("no case has a weight above 0: a rate needs at least one")
+    choice = _choose(entries, sample, replication)
+    # Sums of the same weights in another order may exceed the total by a rounding error.
+    entered = binned(np.zeros_like(entries.place), 1, entries.place, weights, (0, entries.points))[0]
+    rates = np.minimum(entered / weights.sum(), 1.0)
+    design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
+    df = float(domain_df(sample, by_unit[:, None], design_df)[0])
+    size = _EffectiveSize(float(kish(weights)), float(kish(by_unit)), max(df, 1.0), replication.design_effect)
+    if choice.replicates is None:
+        se = np.sqrt(textbook_variances(entries, sample))
+        limits = _limits(rates, se, size, replication.confidence)
+    else:
+        se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, replication, size)
+    return _wrap(rates, se, _monotone(limits), sample, choice, replication, df)
+
+
+def _choose(entries: Entries, sample: Sample, replication: Replication) -> VarianceMethod:
+    statistic = rate(entries.within, within=entries.within)
+    if replication.method == Method.AUTO and sample.units * entries.points > _MANY:
+        return variance_method(sample, statistic, replace(replication, method=Method.LINEARISED))
+    return variance_method(sample, statistic, replication)
+
+
+def _by_replicates(
+    entries: Entries,
+    sample: Sample,
+    rates: FloatArray,
+    by_unit: FloatArray,
+    replicates: Replicates,
+    replication: Replication,
+    size: _EffectiveSize,
+) -> tuple[FloatArray, Intervals]:
+    """Standard errors and limits from the rates of all replicates, a block of points at a time."""
+    weights, confidence = np.where(entries.within, sample.weights, 0.0), replication.confidence
+    totals = replicates.totals(by_unit)
+    if (totals <= 0).any():
+        raise ValueError(
+            f"replicate {int((totals <= 0).argmax())} of {replicates.count} holds no case of this class: "
+            "use Fay's rho of 0.5, or the jackknife"
+        )
+    se, low, high = np.empty((3, rates.size))
+    for columns in column_blocks(max(sample.units, replicates.count), rates.size):
+        part = slice(*columns)
+        sums = binned(sample.unit_of_case, sample.units, entries.place, weights, columns)
+        drawn = replicates.totals(sums) / totals[:, None]
+        variance = replicates.variance(drawn, rates[part], centre=replication.centre)
+        se[part] = np.sqrt(np.where(variance > _ROUNDING_OF_TRANSFORMS**2, variance, 0.0))
+        limits = _limits(rates[part], se[part], size, confidence)
+        if replication.method == Method.BOOTSTRAP:
+            limits = _never_certain(_percentiles(drawn, confidence), limits, se[part], _end(size, confidence))
+        low[part], high[part] = limits.low, limits.high
+    return se, Intervals(low, high)
+
+
+def _wrap(
+    rates: FloatArray,
+    se: FloatArray,
+    limits: Intervals,
+    sample: Sample,
+    choice: VarianceMethod,
+    replication: Replication,
+    df: float,
+) -> RateBands:
+    replicates = choice.replicates
+    return RateBands(
+        rates,
+        se,
+        limits.low,
+        limits.high,
+        replication.confidence,
+        str(choice.method),
+        sample.target,
+        df=df,
+        replicates=replicates.count if replicates is not None else None,
+        fay=choice.fay,
+        seed=replication.seed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _EffectiveSize:
+    """Kish's effective numbers of cases and of units, and the degrees of freedom of the design."""
+
+    cases: float
+    units: float
+    df: float
+    design_effect: float | None
+
+
+def _limits(rates: FloatArray, se: FloatArray, size: _EffectiveSize, confidence: float) -> Intervals:
+    return share_limits(
+        rates,
+        se,
+        size.df,
+        cases=size.cases,
+        units=size.units,
+        design_effect=size.design_effect,
+        confidence=confidence,
+    )
+
+
+def _end(size: _EffectiveSize, confidence: float) -> float:
+    return float(end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=confidence))
+
+
+def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:
+    tail = (1 - confidence) / 2
+    low, high = np.clip(np.quantile(drawn, [tail, 1 - tail], axis=0), 0, 1)
+    return Intervals(low, high)
+
+
+def _never_certain(limits: Intervals, fallback: Intervals, se: FloatArray, end: float) -> Intervals:
+    """Limits with a fallback where the variance is 0.
+
+    The first error does not narrow them: no lower limit exceeds `end`, the one when all cases are right.
+    """
+    low, high = np.where(se == 0, fallback.low, limits.low), np.where(se == 0, fallback.high, limits.high)
+    return Intervals(np.minimum(low, end), np.maximum(high, 1 - end))
+
+
+def _monotone(limits: Intervals) -> Intervals:
+    """A rate that only rises along a curve is not below an earlier lower limit, nor above a later upper limit."""
+    return Intervals(np.maximum.accumulate(limits.low), np.minimum.accumulate(limits.high[::-1])[::-1])
