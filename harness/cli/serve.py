@@ -74,7 +74,7 @@ def serve_command(site: Path, options: ServeCommandOptions) -> None:
     try:
         from harness.server.app import ServeOptions, listen, make_server, serve
         from harness.server.links import UNKNOWN_ADDRESS
-        from harness.server.submit import SubmissionLimits
+        from harness.server.submissions import SubmissionLimits
     except ImportError as error:
         raise missing_extra("serving needs", error, "serve") from None
     hourly = options.an_hour or options.rate_limit

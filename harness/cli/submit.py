@@ -50,21 +50,21 @@ def submit(words: Sequence[str], options: SubmitOptions) -> None:
     token = read_token(options.token_file)
     if is_exposed(options.site):
         remark(f"hate: your token goes to {masked(options.site)} unencrypted; use https if the site has it")
-    from harness.server.submission_client import Handing, check_all
+    from harness.server.submission_checks import SubmissionClient, check_all
 
     sources = find_transcripts(words, options, told_apart=False).sources
     files = {source.path: options.name or word_name(source.typed) for source in sources}
-    handing = Handing(options.site, token)
-    checked = check_all(handing, files)
-    if handing.note:
-        remark(f"hate: {handing.note}")
+    client = SubmissionClient(options.site, token)
+    checked = check_all(client, files)
+    if client.note:
+        remark(f"hate: {client.note}")
     for note in (note for one in checked for note in one.notes):
         remark(f"hate: {note}")
     rows: list[list[Cell]] = []
     refusals: list[HateError] = []
     for one in checked:
         try:
-            receipt = None if options.dry_run else handing.send(one)
+            receipt = None if options.dry_run else client.send(one)
         except HateError as error:
             refusals.append(error)
             continue

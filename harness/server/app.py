@@ -26,7 +26,7 @@ from harness.server.links import UNKNOWN_ADDRESS, Links
 from harness.server.pages import Pages
 from harness.server.render import ASSET_TYPES, ASSETS, render_page
 from harness.server.state import ServedSite
-from harness.server.submit import SubmissionLimits, Submissions
+from harness.server.submissions import SubmissionLimits, Submissions
 from harness.site.blind import private_folder
 from harness.site.layout import TOP
 from harness.site.publish import root_chain

@@ -12,14 +12,12 @@ from starlette.responses import Response
 from harness import __version__
 from harness.files.memory_cache import MemoryCache, memory_of
 from harness.server.files import accepts_gzip, is_unchanged
+from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links
-from harness.server.page_data import PAGE_DATA
-from harness.server.page_site import PageSite
-from harness.server.ranking_page import render_test_page
-from harness.server.render import PageError, template_hash
-from harness.server.run_pages import render_comparison_page, render_transcript_page
+from harness.server.ranking_page import PAGE_DATA, ranking_data, render_test_page
+from harness.server.render import PageError, PageSite, template_hash
 from harness.server.state import ServedSite, SiteState
-from harness.server.test_list import TestQuery, render_test_list
+from harness.server.transcript_pages import render_comparison_page, render_transcript_page
 
 PAGE_CACHE_SIZE = 64 << 20
 # Each comparison takes up a core; if too many are waiting, a client is asked to try again later.
@@ -67,7 +65,8 @@ class Pages:
         test, kind = request.path_params["test"], PAGE_DATA.get(request.path_params["file"])
         if kind is None:
             raise HTTPException(404)
-        return await self._page(request, lambda site: kind.make(site, test), kind.media_type)
+        media_type, style = kind
+        return await self._page(request, lambda site: ranking_data(site, test, style), media_type)
 
     async def _page(self, request: Request, make: PageMaker, media_type: str = HTML) -> Response:
         # Not request.url, which is made of whatever host the client names: it could put a page in another's place.

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import msgspec
 from markupsafe import Markup
 
 from harness.report.blocks import Cell, Table
+from harness.report.chart import round_ticks
 from harness.report.counts import TALLY
 from harness.report.formats import Format, json_lines, render
-from harness.server.interval_plots import IntervalAxis, IntervalPlot, interval_axis
-from harness.server.page_site import PageSite
 from harness.server.ranking import MAX_CHOSEN, Ranking, affordable, best_first, header_of, rank
-from harness.server.render import markdown_html, render_page, script_summary, shortened
-from harness.server.reports import MAX_CURVES, curves_html
+from harness.server.render import PageSite, markdown_html, param_text, render_page, script_summary, shortened
 from harness.server.state import SiteState, transcripts_of
+from harness.server.transcript_pages import MAX_CURVES, curves_html
 from harness.site.catalogue import SiteTest
 from harness.site.layout import TranscriptEntry
 from harness.transcript.format import Header
@@ -26,6 +26,64 @@ MAX_INTERFACES = 20
 MAX_PARAMS_LENGTH = 60
 # By which column a ranking can be sorted; the first is the default.
 ORDERS = ("rank", "name", "date")
+# What is behind the page of a test, for programs: its type and format.
+PAGE_DATA = {
+    "ranking.csv": ("text/csv; charset=utf-8", Format.CSV),
+    "ranking.json": ("application/json", Format.JSON),
+}
+# Intervals are bars on a line of so many units, with a margin at both ends.
+PLOT_WIDTH = 200.0
+PLOT_MARGIN = 6.0
+# The axis is at most so many times as long as the distance from the best limit to the median of the lower ones.
+MAX_AXIS = 4.0
+MAX_TICKS = 5
+
+
+@dataclass(frozen=True)
+class IntervalPlot:
+    """A bar on a line of 200 units; `cut` if it lies below the axis, in part or as a whole."""
+
+    low: str
+    value: str | None
+    high: str | None
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on the axis."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True)
+class IntervalAxis:
+    """Values between two ends on a line of 200 units."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Where a value is; outside of the line if it is beyond the ends."""
+        return PLOT_MARGIN + (value - self.low) / ((self.high - self.low) or 1.0) * (PLOT_WIDTH - 2 * PLOT_MARGIN)
+
+    def plot(self, low: float, value: float, high: float) -> IntervalPlot:
+        """The bar of an interval."""
+        shown = [f"{self.place(one):.1f}" if one >= self.low else None for one in (low, value, high)]
+        return IntervalPlot(shown[0] or f"{PLOT_MARGIN / 2:.1f}", shown[1], shown[2], cut=low < self.low)
+
+    @property
+    def ticks(self) -> list[Tick]:
+        """Round values, as on the scales of reports."""
+        return [Tick(f"{self.place(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MAX_TICKS)]
+
+
+def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
+    """An axis for these intervals, from the best down; what lies far below the others is cut off."""
+    lows, high = [low for low, _ in intervals], max(high for _, high in intervals)
+    length = max(high - median(lows), 1e-9)
+    return IntervalAxis(max(min(lows), high - MAX_AXIS * length), high)
 
 
 @dataclass(frozen=True)
@@ -95,11 +153,6 @@ def _own_params(header: Header) -> str:
     defaults = header.defaults if isinstance(header.defaults, dict) else {}
     own = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
     return shortened(", ".join(f"{name}={param_text(value)}" for name, value in own.items()), MAX_PARAMS_LENGTH)
-
-
-def param_text(value: object) -> str:
-    """The value of a parameter, for a page."""
-    return shortened(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
 def _web_address(text: str | msgspec.UnsetType) -> str:
@@ -181,8 +234,9 @@ def _ranking_html(
     return site.part(f"ranking by {order}", test, entries, make)
 
 
-def ranking_data(site: PageSite, test: SiteTest, style: Format) -> str:
-    """The ranking for programs, as CSV or JSON."""
+def ranking_data(site: PageSite, text: str, style: Format) -> str:
+    """The ranking of a test for programs, as CSV or JSON."""
+    test = site.test(text)
     about = script_summary(site.state, test.release)
     table = ranking_table(site.state, transcripts_of(site.state, test), about.baseline)
     rows = data_table(table)

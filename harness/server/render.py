@@ -1,12 +1,16 @@
-"""Templates and Markdown: everything is escaped, and control characters are shown as their codes."""
+"""What pages are made from: the site as it is now, templates and Markdown.
+
+Everything is escaped, and control characters are shown as their codes.
+"""
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -14,13 +18,16 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from harness.errors import HateError
+from harness.files.memory_cache import MemoryCache
 from harness.files.toml import read_toml
 from harness.report.blocks import Block
 from harness.report.formats import Format, render_document
 from harness.report.page.html import STYLE
 from harness.report.text import safe, safe_lines
-from harness.server.state import SiteState
-from harness.site.layout import Release
+from harness.server.links import Links
+from harness.server.state import SiteState, find_test
+from harness.site.catalogue import SiteTest
+from harness.site.layout import Release, TranscriptEntry
 
 
 class PageError(Exception):
@@ -54,6 +61,11 @@ def shortened(value: object, longest: int = 80) -> str:
     """Text, cut if it is too long for a page."""
     text = str(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def param_text(value: object) -> str:
+    """The value of a parameter, for a page."""
+    return shortened(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
 _templates = Environment(
@@ -148,3 +160,36 @@ _markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).en
 def markdown_html(text: str) -> Markup:
     """Untrusted Markdown as safe HTML."""
     return Markup(_markdown.render(safe_lines(text[:MAX_DESCRIPTION_LENGTH])))  # noqa: S704 (html is off: all text is escaped)
+
+
+@dataclass(frozen=True)
+class PageSite:
+    """A site, for the functions that make its pages."""
+
+    state: SiteState
+    links: Links
+    cache: MemoryCache[bytes]
+
+    def test(self, text: str) -> SiteTest:
+        """A test by NAME or NAME@VERSION; a PageError if there is none."""
+        found = find_test(self.state, text)
+        if found is None:
+            raise PageError(404, "No such test here.")
+        return found
+
+    def entry(self, test: SiteTest, name: str) -> TranscriptEntry:
+        """A transcript of a test; a PageError if there is none."""
+        found = self.state.catalogue.transcript(test.index, name, test.version.version)
+        if found is None:
+            raise PageError(404, "No such transcript here.")
+        return found
+
+    def part(self, kind: str, test: SiteTest, entries: Sequence[TranscriptEntry], make: Callable[[], str]) -> Markup:
+        """A part of a page that takes long to compute; templates and reports escape all text themselves."""
+        return Markup(self.data(kind, test, entries, lambda: make().encode()).decode())  # noqa: S704
+
+    def data(self, kind: str, test: SiteTest, entries: Sequence[TranscriptEntry], make: Callable[[], bytes]) -> bytes:
+        """What is made of transcripts; again only when the test or the content of the transcripts is another."""
+        parts = [f"{entry.name}\0{entry.file.sha256}\0{entry.by}\0{entry.published}" for entry in entries]
+        content = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return self.cache.get_or_make((kind, self.links, test.full_name, content), make)

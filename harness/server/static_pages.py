@@ -9,15 +9,14 @@ import msgspec
 
 from harness import __version__
 from harness.files.memory_cache import MemoryCache, memory_of
+from harness.report.formats import Format
+from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links
-from harness.server.page_data import PAGE_DATA, DataKind
-from harness.server.page_site import PageSite
 from harness.server.ranking import MAX_CHOSEN, rank
-from harness.server.ranking_page import render_test_page
-from harness.server.render import ASSETS, PageError, render_page, template_hash
-from harness.server.run_pages import render_comparison_page, render_transcript_page
+from harness.server.ranking_page import PAGE_DATA, ranking_data, render_test_page
+from harness.server.render import ASSETS, PageError, PageSite, render_page, template_hash
 from harness.server.state import ServedSite, SiteState, transcripts_of
-from harness.server.test_list import TestQuery, render_test_list
+from harness.server.transcript_pages import render_comparison_page, render_transcript_page
 from harness.site.catalogue import SiteTest
 from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
 from harness.site.publish import lock_site
@@ -142,9 +141,9 @@ def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[Pag
 
 
 def _data_files(test: SiteTest, entries: list[TranscriptEntry]) -> Iterator[PageFile]:
-    for name, kind in PAGE_DATA.items() if entries else ():
-        yield PageFile(f"data/{test.full_name}/{name}", [test.version, entries], _data(kind, test.full_name))
+    for name, (_, style) in PAGE_DATA.items() if entries else ():
+        yield PageFile(f"data/{test.full_name}/{name}", [test.version, entries], _data(test.full_name, style))
 
 
-def _data(kind: DataKind, test: str) -> Callable[[PageSite], str]:
-    return lambda site: kind.make(site, test)
+def _data(test: str, style: Format) -> Callable[[PageSite], str]:
+    return lambda site: ranking_data(site, test, style)

@@ -10,7 +10,7 @@ import pytest
 from harness.files.digest import file_sha256
 from harness.script.load import load_script
 from harness.server.database import Database
-from harness.server.submit import SubmissionLimits
+from harness.server.submissions import SubmissionLimits
 from harness.site import candidates
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import FORMAT, Ref, Release, ReleaseFile, TranscriptEntry

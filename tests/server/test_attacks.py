@@ -17,7 +17,7 @@ import harness.server
 from harness.errors import UsageError
 from harness.server.connections import ConnectionLimits, address_key, parse_proxies
 from harness.server.database import Database
-from harness.server.submit import SubmissionLimits
+from harness.server.submissions import SubmissionLimits
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
 from harness.site.sites import open_folder

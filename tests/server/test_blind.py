@@ -14,7 +14,7 @@ import pytest
 from harness.script.cases import load_cases
 from harness.script.load import load_script
 from harness.server.blind_board import SUBMISSIONS, submissions
-from harness.server.submit import SubmissionLimits
+from harness.server.submissions import SubmissionLimits
 from harness.site.blind import commitment, find_hidden, private_folder, read_manifest
 from harness.site.sites import open_folder
 from tests.server.riddles import CASES, GOOD, BlindSite, resealed, riddle, truth

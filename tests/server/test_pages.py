@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from harness.analysis.run_rates import rate_of_transcript
 from harness.bundled import bundled
-from harness.server.interval_plots import interval_axis
+from harness.server.ranking_page import interval_axis
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.changes import SiteDraft
 from harness.site.layout import BestEntry, encode, file_path

@@ -14,8 +14,8 @@ import pytest
 
 from harness.bundled import bundled
 from harness.model import Standing
+from harness.server.front_page import _ORDERS
 from harness.server.static_pages import StaticSite
-from harness.server.test_list import _ORDERS
 from harness.site import layout
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import BestEntry, Ref, TranscriptEntry

@@ -20,7 +20,7 @@ import requests
 from harness.errors import UsageError
 from harness.server.app import ServeOptions, make_server
 from harness.server.database import Database
-from harness.server.submit import SubmissionLimits
+from harness.server.submissions import SubmissionLimits
 from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import SiteSettings, publish

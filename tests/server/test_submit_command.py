@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.server.database import Database
-from harness.server.submit import SubmissionLimits
+from harness.server.submissions import SubmissionLimits
 from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
 from harness.site.sites import open_folder

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.server.database import Database
-from harness.server.submit import MAX_KEYS, RateLimiter
+from harness.server.submissions import MAX_KEYS, RateLimiter
 from tests.workshop import Workshop
 
 

@@ -25,8 +25,8 @@ from harness.report.text import safe
 from harness.server.blind_board import BlindSubmission, Board
 from harness.server.connections import address_key
 from harness.server.database import Database, Token
-from harness.server.inspection import check_size, inspect_transcript, judge_submission
 from harness.server.state import ServedSite, find_test
+from harness.server.submission_checks import check_size, inspect_transcript, judge_submission
 from harness.site.blind import private_folder
 from harness.site.candidates import TranscriptCandidate, check_name
 from harness.site.catalogue import SiteTest
