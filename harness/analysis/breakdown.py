@@ -112,7 +112,7 @@ class Breakdown:
         """The columns that were crossed, or the only one."""
         return list(self.groups[0].values) or [self.column]
 
-    def places(self, columns: Sequence[str]) -> list[list[str | None]]:
+    def group_values(self, columns: Sequence[str]) -> list[list[str | None]]:
         """For a table with these columns: for each group its values, None in those that it is not by."""
         values = [group.values or {self.column: group.label} for group in self.groups]
         return [[value.get(column) for column in columns] for value in values]
@@ -212,7 +212,7 @@ def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[floa
         cells = study.cells([(0, inside) for inside in members])
         if cells.estimates is not None and (cells.estimates.domain_df < 1).any():
             # A group within one unit has no error, and would leave the others without replicates.
-            known = [cell for cell, place in cells.place.items() if cells.estimates.domain_df[place] >= 1]
+            known = [cell for cell, place in cells.index.items() if cells.estimates.domain_df[place] >= 1]
             cells = study.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
     except UsageError:
         return None, None

@@ -87,7 +87,7 @@ class TranscriptOverview:
 
 
 @dataclass(frozen=True)
-class View:
+class CaseSelection:
     """The cases of a transcript that a query selects."""
 
     run: TranscriptOverview
@@ -98,7 +98,7 @@ class View:
     present: frozenset[str]
 
 
-def look(path: Path, name: str, options: CaseOptions) -> View:
+def select_cases(path: Path, name: str, options: CaseOptions) -> CaseSelection:
     """Read the transcript once, to know what is in it; the cases are kept only if they must be sorted."""
     query = CaseQuery(options)
     selected: list[Trial] = []
@@ -116,7 +116,7 @@ def look(path: Path, name: str, options: CaseOptions) -> View:
     query.check([*FIELDS, *run.columns, *run.values, *(VALUES + name for name in run.values)])
     count = matching if query.limit is None else min(matching, query.limit)
     trials = query.arrange(selected, field_value) if kept else SelectedTrials(path, name, query, count)
-    return View(run, matching, trials, frozenset(present))
+    return CaseSelection(run, matching, trials, frozenset(present))
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class SelectedTrials(Sequence[Trial]):
         return islice(chain.from_iterable(self._blocks()), self.size)
 
     @overload
-    def __getitem__(self, place: int) -> Trial: ...
+    def __getitem__(self, index: int) -> Trial: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Trial]: ...
-    def __getitem__(self, place: int | slice) -> Trial | list[Trial]:
-        return list(self)[place]
+    def __getitem__(self, index: slice) -> list[Trial]: ...
+    def __getitem__(self, index: int | slice) -> Trial | list[Trial]:
+        return list(self)[index]
 
     def _blocks(self) -> Iterator[list[Trial]]:
         with open_transcript(self.path, name=self.name) as reader:
@@ -206,9 +206,9 @@ Key = str | tuple[str, int]
 
 
 class TrialPair(NamedTuple):
-    """One case in two runs; `place` is where the first run has it."""
+    """One case in two runs; `position` is where the first run has it."""
 
-    place: int
+    position: int
     a: Trial
     b: Trial
 
@@ -228,7 +228,7 @@ class Pairing:
     match and millions of cases need little memory."""
 
     def __init__(self, names: tuple[str, str]) -> None:
-        # Records still without a match, with their places; at the end, those that only one run has.
+        # Records still without a match, with their positions; at the end, those that only one run has.
         self.waiting_a: dict[Key, tuple[int, Trial]] = {}
         self.waiting_b: dict[Key, tuple[int, Trial]] = {}
         self._names = names
@@ -238,36 +238,36 @@ class Pairing:
         """Every case that both have."""
         both = zip_longest(chain.from_iterable(a), chain.from_iterable(b))
         waiting_a, waiting_b, done = self.waiting_a, self.waiting_b, self._done
-        for place, (one, other) in enumerate(both):
+        for position, (one, other) in enumerate(both):
             # A fast path for the usual case: both runs have this case here, for the first time.
             if one is not None and other is not None and one.id == other.id:
                 key = key_of(one)
                 if key == key_of(other) and not (key in done or key in waiting_a or key in waiting_b):
                     done.add(key)
-                    yield TrialPair(place, one, other)
+                    yield TrialPair(position, one, other)
                     continue
             if one is not None:
-                yield from self._meet_a(place, one)
+                yield from self._meet_a(position, one)
             if other is not None:
-                yield from self._meet_b(place, other)
+                yield from self._meet_b(position, other)
 
-    def _meet_a(self, place: int, trial: Trial) -> Iterator[TrialPair]:
+    def _meet_a(self, position: int, trial: Trial) -> Iterator[TrialPair]:
         key = key_of(trial)
         self._check_new(key, self.waiting_a, self._names[0])
         if key in self.waiting_b:
             self._done.add(key)
-            yield TrialPair(place, trial, self.waiting_b.pop(key)[1])
+            yield TrialPair(position, trial, self.waiting_b.pop(key)[1])
         else:
-            self.waiting_a[key] = (place, trial)
+            self.waiting_a[key] = (position, trial)
 
-    def _meet_b(self, place: int, trial: Trial) -> Iterator[TrialPair]:
+    def _meet_b(self, position: int, trial: Trial) -> Iterator[TrialPair]:
         key = key_of(trial)
         self._check_new(key, self.waiting_b, self._names[1])
         if key in self.waiting_a:
             self._done.add(key)
             yield TrialPair(self.waiting_a[key][0], self.waiting_a.pop(key)[1], trial)
         else:
-            self.waiting_b[key] = (place, trial)
+            self.waiting_b[key] = (position, trial)
 
     def _check_new(self, key: Key, waiting: dict[Key, tuple[int, Trial]], name: str) -> None:
         if key in waiting or key in self._done:
@@ -336,7 +336,7 @@ def find_differences(paths: tuple[Path, Path], names: tuple[str, str], options: 
                 if (options.answers or kind != "other_answers") and _selects(pair, query):
                     selected.append(pair)
     query.check(_known([*a.columns, *b.columns]))
-    selected.sort(key=lambda pair: pair.place)
+    selected.sort(key=lambda pair: pair.position)
     return Differences(
         a=a,
         b=b,

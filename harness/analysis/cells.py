@@ -21,19 +21,19 @@ from harness.stats.sign_flip import SignFlip
 
 # A run by its number, and a mask of the cases that count; None for all.
 Cell = tuple[int, BoolArray | None]
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The estimates of the cells that have a value; `place` is a cell's index among them."""
+    """The estimates of the cells that have a value; `index` is a cell's number among them."""
 
     estimates: Estimates | None
-    place: dict[int, int]
+    index: dict[int, int]
 
     def estimate(self, cell: int) -> Estimate | None:
         """A cell by itself; None if it has no value."""
-        return None if self.estimates is None or cell not in self.place else self.estimates.estimate(self.place[cell])
+        return None if self.estimates is None or cell not in self.index else self.estimates.estimate(self.index[cell])
 
     def difference(self, a: int, b: int) -> Estimate | None:
         """One cell minus another; None if one has no value."""
@@ -55,25 +55,25 @@ class Cells:
 
     def without_number(self, cell: int) -> int:
         """How many cases do not count for a cell of all cases, because their records lack what the measure needs."""
-        if self.estimates is None or cell not in self.place:
+        if self.estimates is None or cell not in self.index:
             return 0
         evidence = self.estimates.evidence
         counted = evidence.statistic.counted
         if counted is None:
             return 0
-        lacking = counted[:, min(self.place[cell], counted.shape[1] - 1)] == 0
+        lacking = counted[:, min(self.index[cell], counted.shape[1] - 1)] == 0
         return int(row_weights(evidence.statistic, np.ones(evidence.sample.cases)) @ lacking)
 
     def _of_known(
         self,
         pairs: Sequence[tuple[int, int]],
-        estimate: Callable[[Estimates, list[int], list[int]], Sequence[_Found | None]],
-    ) -> list[_Found | None]:
+        estimate: Callable[[Estimates, list[int], list[int]], Sequence[_Result | None]],
+    ) -> list[_Result | None]:
         """What is found for the pairs whose cells both have a value, None for the others."""
-        known = [pair for pair in pairs if pair[0] in self.place and pair[1] in self.place]
+        known = [pair for pair in pairs if pair[0] in self.index and pair[1] in self.index]
         if self.estimates is None or not known:
             return [None] * len(pairs)
-        first, second = ([self.place[pair[side]] for pair in known] for side in (0, 1))
+        first, second = ([self.index[pair[side]] for pair in known] for side in (0, 1))
         by_pair = dict(zip(known, estimate(self.estimates, first, second), strict=True))
         return [by_pair.get(pair) for pair in pairs]
 
@@ -83,7 +83,7 @@ class Cells:
 
     def equality(self) -> WaldTest | None:
         """Whether any two of three or more cells differ."""
-        return self.estimates.equality() if self.estimates is not None and len(self.place) > 2 else None
+        return self.estimates.equality() if self.estimates is not None and len(self.index) > 2 else None
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Measurement:
             estimates = make_estimates(self.sampling.sample, statistic, self.replication)
         except ValueError as error:
             raise UsageError(f"--statistic {self.measure.name}: {error}") from None
-        return Cells(estimates, {cell: place for place, cell in enumerate(known)})
+        return Cells(estimates, {cell: number for number, cell in enumerate(known)})
 
     def values(self) -> FloatArray:
         """Every run, on all cases, without errors; not a number if one has no value."""
@@ -151,7 +151,7 @@ class GroupCells:
             cells = self.study.cells([(run, self.members[group]) for run in runs for group in groups])
         except UsageError:
             return None
-        return cells if len(cells.place) == len(runs) * len(groups) else None
+        return cells if len(cells.index) == len(runs) * len(groups) else None
 
 
 def replication_of(options: ReplicationOptions) -> Replication:

@@ -17,8 +17,8 @@ from harness.analysis.pairs import (
     check_margin,
     chosen_tables,
     make_pairs,
-    pair_places,
     pair_tables,
+    run_pairs,
     win_rates,
     with_margins,
 )
@@ -143,7 +143,7 @@ def _compare_by(
     if options.unpaired:
         breakdowns = [by_group(studies, multiplicity, by) for by in columns]
     else:
-        breakdowns = [break_down(study, found.places, by) for by in columns]
+        breakdowns = [break_down(study, found.run_pairs, by) for by in columns]
     items = None
     if options.items:
         items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
@@ -177,7 +177,7 @@ def _paired(
     values = rates if measure is RATE else study.runs()
     tables = pair_tables(aligned)
     chosen = chosen_tables(tables, baseline)
-    places = pair_places(chosen)
+    places = run_pairs(chosen)
     costs = {name: cost for name in ("seconds", "memory") if resources and (cost := costs_of(name, recorded, places))}
     more: dict[str, Sequence[Any]] = {name: own.pairs for name, own in costs.items()}
     if (wins := win_rates(study, places, multiplicity)) is not None:
@@ -237,7 +237,7 @@ class AnswerCosts(NamedTuple):
     pairs: list[Estimate | None]
 
 
-def costs_of(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -> AnswerCosts | None:
+def costs_of(name: str, study: Measurement, pairs: Sequence[tuple[int, int]]) -> AnswerCosts | None:
     """Seconds or memory. If the design gives no error for a mean, only the costs are left out."""
     if all(np.isnan(getattr(run, name)).all() for run in study.aligned.runs):
         return None
@@ -245,9 +245,9 @@ def costs_of(name: str, study: Measurement, places: Sequence[tuple[int, int]]) -
         cells = replace(study, measure=MEASURES[name]).runs()
     except (UsageError, ValueError):
         return None
-    if not cells.place:
+    if not cells.index:
         return None
-    return AnswerCosts([cells.estimate(run) for run in range(len(study.aligned.names))], cells.ratios(places))
+    return AnswerCosts([cells.estimate(run) for run in range(len(study.aligned.names))], cells.ratios(pairs))
 
 
 # Two runs from a 2 x 2 table that somebody typed, such as one in a paper

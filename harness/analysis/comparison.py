@@ -167,8 +167,8 @@ class Comparison:
         return machine_lines(self.names, [run.aligned.headers[run.number] for run in self.runs])
 
     @property
-    def places(self) -> list[tuple[int, int]]:
-        """The pairs, by the places of their runs."""
+    def run_pairs(self) -> list[tuple[int, int]]:
+        """The pairs, by the numbers of their runs."""
         return [(pair.a, pair.b) for pair in self.pairs]
 
     @property
@@ -188,7 +188,7 @@ class Comparison:
 
     @property
     def order(self) -> list[int]:
-        """The places of the runs, the best first; those without a value come last."""
+        """The numbers of the runs, the best first; those without a value come last."""
         return best_first(self.runs, self.measure)
 
     def pairs_of_best(self, count: int) -> list[Pair]:
@@ -216,7 +216,7 @@ class Comparison:
 
 
 def best_first(runs: Sequence[RunSummary], measure: Measure) -> list[int]:
-    """The places of the runs, the best first, or those with most if nobody has said what is better.
+    """The numbers of the runs, the best first, or those with most if nobody has said what is better.
 
     Those without a value come last.
     """

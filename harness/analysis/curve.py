@@ -139,15 +139,15 @@ class CurveCrossings:
 
     a: str
     b: str
-    places: list[Crossing]
+    crossings: list[Crossing]
 
-    def ahead(self, place: Crossing) -> str:
+    def ahead(self, crossing: Crossing) -> str:
         """The curve that is above at smaller false-positive rates."""
-        return self.a if place.above_before == "a" else self.b
+        return self.a if crossing.above_before == "a" else self.b
 
-    def behind(self, place: Crossing) -> str:
+    def behind(self, crossing: Crossing) -> str:
         """The curve that is above at larger ones."""
-        return self.b if place.above_before == "a" else self.a
+        return self.b if crossing.above_before == "a" else self.a
 
 
 # With more curves, nobody reads about pairs of them.
@@ -160,7 +160,7 @@ def find_crossings(curves: Sequence[Curve]) -> list[CurveCrossings]:
     if len(known) > MAX_CURVES or len(known) < len(curves):
         return []
     pairs = [CurveCrossings(a, b, crossings(of_a, of_b)) for (a, of_a), (b, of_b) in combinations(known, 2)]
-    return [pair for pair in pairs if pair.places]
+    return [pair for pair in pairs if pair.crossings]
 
 
 def summary_method(estimate: Estimate) -> str:
@@ -177,7 +177,7 @@ def curves_json(
     """Several curves, and where they cross, if that was looked for."""
     payload: dict[str, Any] = {"curves": [_curve_json(curve) for curve in curves]}
     if crossed is not None:
-        payload |= {"crossings": [_crossing_json(pair, place) for pair in crossed for place in pair.places]}
+        payload |= {"crossings": [_crossing_json(pair, crossing) for pair in crossed for crossing in pair.crossings]}
     return payload | {"confidence": confidence}
 
 
@@ -276,13 +276,13 @@ def _mean_json(mean: MeanPoint) -> dict[str, Any]:
     return payload | {"ellipse": {"half_axes": mean.ellipse.half_axes, "angle": mean.ellipse.angle}}
 
 
-def _crossing_json(pair: CurveCrossings, place: Crossing) -> dict[str, Any]:
+def _crossing_json(pair: CurveCrossings, crossing: Crossing) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
-        "fpr": place.fpr,
-        "tpr": place.tpr,
-        "threshold_a": place.threshold_a,
-        "threshold_b": place.threshold_b,
-        "above_before": pair.ahead(place),
+        "fpr": crossing.fpr,
+        "tpr": crossing.tpr,
+        "threshold_a": crossing.threshold_a,
+        "threshold_b": crossing.threshold_b,
+        "above_before": pair.ahead(crossing),
     }

@@ -13,7 +13,7 @@ from harness.params import nearest
 from harness.stats.arrays import FloatArray, IntArray
 
 # The most groups that a reader, or a plot, can take in.
-MOST = 60
+MAX_GROUPS = 60
 NO_VALUE = "(none)"
 CROSS = " x "
 # COLUMN:5, bins of a number.
@@ -78,7 +78,7 @@ def _crossed(groups: Sequence[CaseGroups]) -> CaseGroups:
     for one in groups:
         codes = codes * len(one.labels) + one.codes
     used, first, dense = np.unique(codes, return_index=True, return_inverse=True)
-    values = [{one.column: one.labels[int(one.codes[case])] for one in groups} for case in first[: MOST + 1]]
+    values = [{one.column: one.labels[int(one.codes[case])] for one in groups} for case in first[: MAX_GROUPS + 1]]
     labels = [CROSS.join(value.values()) for value in values] + [""] * (len(used) - len(values))
     return CaseGroups(CROSS.join(one.column for one in groups), dense.astype(np.intp), labels, crossed=values)
 
@@ -126,7 +126,7 @@ def _by_value(aligned: AlignedRuns, name: str) -> CaseGroups:
 
 def has_few_values(aligned: AlignedRuns, name: str) -> bool:
     """Whether a column has so few values that each can be a group; one that is not there has none."""
-    return aligned.column(name) is None or len(_used(*_values(aligned, name))) <= MOST
+    return aligned.column(name) is None or len(_used(*_values(aligned, name))) <= MAX_GROUPS
 
 
 def _used(codes: IntArray, texts: Sequence[str]) -> set[str]:
@@ -148,8 +148,8 @@ def _numbers(aligned: AlignedRuns, name: str) -> FloatArray:
 
 def _by_quantile(aligned: AlignedRuns, name: str, bins: int) -> CaseGroups:
     """Equal numbers of cases as far as ties allow; the label is the range of the values in the bin."""
-    if not 2 <= bins <= MOST:
-        raise UsageError(f"--by {name}:{bins}: the number of bins must be from 2 to {MOST}")
+    if not 2 <= bins <= MAX_GROUPS:
+        raise UsageError(f"--by {name}:{bins}: the number of bins must be from 2 to {MAX_GROUPS}")
     values = _numbers(aligned, name)
     known = values[~np.isnan(values)]
     if not known.size:
@@ -172,7 +172,7 @@ def _range(low: float, high: float) -> str:
 def _edges(by: str, text: str) -> list[float]:
     edges = [number(part) for part in text.split(",")]
     known = [edge for edge in edges if edge is not None]
-    if len(known) < len(edges) or known != sorted(set(known)) or len(known) > MOST:
+    if len(known) < len(edges) or known != sorted(set(known)) or len(known) > MAX_GROUPS:
         raise UsageError(f"--by {by}: edges must be increasing numbers, such as 0,10,20")
     return known
 
@@ -200,7 +200,7 @@ def _binned(name: str, codes: IntArray, values: FloatArray, bins: int, label: Ca
 
 
 def _checked(groups: CaseGroups, by: str) -> CaseGroups:
-    if len(groups.labels) > MOST:
+    if len(groups.labels) > MAX_GROUPS:
         numeric = None not in numbers(groups.labels)
         remedy = f"put the numbers into bins, {by}:5" if numeric else "choose another column"
         remedy = "cross fewer columns, or put numbers into bins" if groups.crossed else remedy

@@ -14,9 +14,9 @@ from harness.stats.replication.resampling import rescaled_bootstrap
 from harness.stats.replication.statistic import Statistic, full_values, replicate_values
 
 DRAWS = 1000
-LEAST = 100
+MIN_DRAWS = 100
 # Draws times units that are held in memory at once.
-MANY = 1 << 27
+MAX_HELD = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]
 
 def _drawn(study: Measurement, statistic: Statistic) -> FloatArray:
     """The measure of every run, (draws, runs), in the draws in which all runs have it."""
-    sample, draws = study.sampling.sample, max(100, min(DRAWS, MANY // study.sampling.sample.units))
+    sample, draws = study.sampling.sample, max(100, min(DRAWS, MAX_HELD // study.sampling.sample.units))
     replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(study.replication.seed), replicates=draws)
     values = replicate_values(replicates, sample, statistic)
     known = values[np.isfinite(values).all(axis=1)]
-    if len(known) < LEAST:
+    if len(known) < MIN_DRAWS:
         words = study.measure.words
         raise UsageError(f"--items: only {len(known)} of {draws:,} draws have a {words}: there are too few cases")
     # Sums of the same weights in another order differ in their last digits; ties must stay ties.

@@ -22,7 +22,7 @@ class RecordedReply:
 
 
 @dataclass(frozen=True)
-class TellingCase:
+class NotableCase:
     """A case as it was recorded, with the reply of every run."""
 
     id: str
@@ -33,10 +33,10 @@ class TellingCase:
 
 
 @dataclass(frozen=True)
-class TellingCases:
+class NotableCases:
     """Some of the cases of a kind, and how many there are."""
 
-    cases: list[TellingCase]
+    cases: list[NotableCase]
     count: int
 
 
@@ -54,19 +54,19 @@ class CasesById:
             [np.bincount(self._case, weights=own)[self._order] / sizes for own in aligned.success]
         )
 
-    def failed(self, most: int) -> TellingCases:
+    def failed(self, most: int) -> NotableCases:
         """Cases that no answer of any run solved."""
         failed = np.flatnonzero(self._share.max(axis=0) == 0)
         return self._chosen(_spread(failed, most), failed.size)
 
-    def unsteady(self, most: int) -> TellingCases:
+    def unsteady(self, most: int) -> NotableCases:
         """Cases that some answers of a run solved and others did not, the hardest first."""
         solved = self._share.mean(axis=0)
         varies = np.flatnonzero(((self._share > 0) & (self._share < 1)).any(axis=0))
         hardest = varies[np.argsort(solved[varies], kind="stable")]
         return self._chosen(hardest[:most], varies.size)
 
-    def differing(self, most: int) -> TellingCases:
+    def differing(self, most: int) -> NotableCases:
         """Cases that some runs solved and others did not: as evenly as possible of each way to differ."""
         solved: BoolArray = self._share >= 0.5
         differs = np.flatnonzero(solved.any(axis=0) & ~solved.all(axis=0))
@@ -79,14 +79,14 @@ class CasesById:
         picked = np.flatnonzero(turn)
         return self._chosen(np.sort(differs[picked[np.argsort(turn[picked], kind="stable")[:most]]]), differs.size)
 
-    def _chosen(self, places: Iterable[int], count: int) -> TellingCases:
-        return TellingCases([self._case_at(int(place)) for place in places], int(count))
+    def _chosen(self, places: Iterable[int], count: int) -> NotableCases:
+        return NotableCases([self._case_at(int(place)) for place in places], int(count))
 
-    def _case_at(self, place: int) -> TellingCase:
+    def _case_at(self, place: int) -> NotableCase:
         record, cases = int(self._first[place]), self._aligned.cases
         own = int(self._aligned.order[record])
         replies = [self._reply(run, record, float(share)) for run, share in enumerate(self._share[:, place])]
-        return TellingCase(
+        return NotableCase(
             id=self._aligned.ids[record],
             positive=bool(self._aligned.positive[record]),
             expect=_text(cases.expect, own),

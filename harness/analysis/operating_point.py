@@ -42,7 +42,7 @@ class OperatingCriterion:
     at: str
     limit: float = 0.0
 
-    def place(self, tpr: FloatArray, fpr: FloatArray) -> int:
+    def index(self, tpr: FloatArray, fpr: FloatArray) -> int:
         """Which of the thresholds, from the strictest to the laxest."""
         if self.at == "fpr":
             return max(int(np.searchsorted(fpr, self.limit + _ROUNDING, side="right")) - 1, 0)
@@ -53,7 +53,7 @@ class OperatingCriterion:
         return int(np.argmin(np.round(np.abs(1 - tpr - fpr), 12)))
 
     def crossing(self, tpr: FloatArray, fpr: FloatArray) -> int:
-        """The first of the thresholds that is laxer than what `place` may choose from all between; else their number.
+        """The first of the thresholds that is laxer than what `index` may choose from all between; else their number.
 
         The choice is at this threshold, at the one before it, or between the two.
         """
@@ -147,8 +147,8 @@ class RunThresholds:
             return None
         points = self._refined(points, criterion.crossing(points.tpr, points.fpr), weights)
         # If several points are equally good, the first of them may be in the bin before.
-        points = self._refined(points, criterion.place(points.tpr, points.fpr), weights)
-        place = criterion.place(points.tpr, points.fpr)
+        points = self._refined(points, criterion.index(points.tpr, points.fpr), weights)
+        place = criterion.index(points.tpr, points.fpr)
         number = int(points.numbers[place])
         threshold = math.inf if number == 0 else float(self.order.better[number - 1])
         return ChosenPoint(threshold, float(points.tpr[place]), float(points.fpr[place]))

@@ -24,7 +24,7 @@ from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.statistic import ratio
 
-Places = Sequence[tuple[int, int]]
+RunPairs = Sequence[tuple[int, int]]
 # The win rate of two runs that are equally good.
 EVEN = 0.5
 
@@ -132,7 +132,7 @@ def make_pairs(
     `rates` and `values` are the estimates of all runs, of the rate of success and of the measure that is compared; None
     without a design: then there is only McNemar's test.
     """
-    places = pair_places(tables)
+    places = run_pairs(tables)
     gaps: Sequence[Estimate | None] = [None] * len(places)
     of_rates = gaps
     if values is not None:
@@ -166,12 +166,12 @@ def make_pairs(
     return [Pair(**dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
-def pair_places(tables: PairTables) -> list[tuple[int, int]]:
+def run_pairs(tables: PairTables) -> list[tuple[int, int]]:
     """The pairs by the places of their runs."""
     return list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
 
 
-def _sign_flips(values: Cells | None, places: Places, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
+def _sign_flips(values: Cells | None, places: RunPairs, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
     """The exact test of each pair, or else one with random flips."""
     inexact = [place for place, gap in zip(places, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
     drawn = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
@@ -204,7 +204,7 @@ def chosen_tables(tables: PairTables, baseline: int | None) -> PairTables:
     return PairTables(*(getattr(tables, name)[keep] for name in PairTables.__dataclass_fields__))
 
 
-def _differences(values: Cells, places: Places, multiplicity: Multiplicity) -> list[Estimate | None]:
+def _differences(values: Cells, places: RunPairs, multiplicity: Multiplicity) -> list[Estimate | None]:
     """The difference of every pair in the measure that is compared, by the design."""
     if multiplicity is Multiplicity.MAX_T:
         return values.simultaneous_differences(places)

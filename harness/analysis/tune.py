@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 # With more numbers (cases x candidates), Bonferroni allows for the choice among many.
-MOST = 50_000_000
+MAX_NUMBERS = 50_000_000
 
 
 def parse_goal(text: str, task: Task) -> Measure:
@@ -197,7 +197,7 @@ def compare_winner(goal: Measure, candidates: Sequence[Setting], winner: int, de
 def _p_chosen(goal: Measure, candidates: Sequence[Setting], winner: int, default: int, sample: Sample) -> float | None:
     """How often the best candidate would lead as clearly by luck alone; None if the goal has no linear form."""
     sign = 1.0 if goal.larger_is_better else -1.0
-    all_at_once = sample.cases * len(candidates) <= MOST
+    all_at_once = sample.cases * len(candidates) <= MAX_NUMBERS
     numbers = list(range(len(candidates))) if all_at_once else [winner]
     leads: dict[int, FloatArray] = {}
     for places, runs in blocks([candidates[number] for number in numbers], beside=[candidates[default]]):

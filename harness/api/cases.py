@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from harness.analysis.cases import Differences, TranscriptOverview, View, find_differences, look
+from harness.analysis.cases import CaseSelection, Differences, TranscriptOverview, find_differences, select_cases
 from harness.analysis.run_identity import identity_json, run_names
 from harness.api.result import Result
 from harness.options.cases import CaseOptions, DiffOptions
@@ -22,7 +22,7 @@ from harness.site.judged import judge_sources
 class CasesResult(Result):
     """Cases of a transcript."""
 
-    view: View
+    view: CaseSelection
 
     @property
     def heading(self) -> list[str]:
@@ -91,7 +91,7 @@ class DifferencesResult(Result):
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:
     """The cases of a transcript that are asked for."""
-    return CasesResult(look(source.path, source.name, options))
+    return CasesResult(select_cases(source.path, source.name, options))
 
 
 def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:

@@ -92,7 +92,7 @@ class CompareResult(PictureResult):
         found = self.found
         if found.breakdowns:
             check_one_column(len(found.breakdowns))
-            return plot_groups(found.breakdowns[0], found.names, found.places, found.measure, found.confidence, look)
+            return plot_groups(found.breakdowns[0], found.names, found.run_pairs, found.measure, found.confidence, look)
         if found.agreement is not None:
             return plot_agreement(found.agreement, found.confidence, look)
         if found.paired and found.aligned.has_numbers:

@@ -169,7 +169,7 @@ def _comparison(material: ReportMaterial) -> Report:
     options = replace(CompareOptions.taken_from(material.options), baseline=material.baseline, by=())
     found = compare_runs(material.runs, options)
     study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
-    pairs = found.places if len(found.places) <= MAX_PAIRS else []
+    pairs = found.run_pairs if len(found.run_pairs) <= MAX_PAIRS else []
     groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
     remarks = [metric_remark(found.names, found.aligned.headers), baseline_remark(material.header.test, found.names)]
     return Report(

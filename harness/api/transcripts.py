@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.analysis.cases import View, look
+from harness.analysis.cases import CaseSelection, select_cases
 from harness.analysis.run_identity import run_names
 from harness.api.cases import CasesResult, show_cases
 from harness.api.result import Result
@@ -144,8 +144,8 @@ class Transcript(Result):
         return self.header.algorithm.name
 
     @cached_property
-    def _view(self) -> View:
-        return look(self.path, self.source.name, CaseOptions())
+    def _view(self) -> CaseSelection:
+        return select_cases(self.path, self.source.name, CaseOptions())
 
     @property
     def counts(self) -> Counts:

@@ -8,10 +8,10 @@ from harness.analysis.cases import (
     FIELDS,
     OF_RUN,
     VALUES,
+    CaseSelection,
     Differences,
     TranscriptOverview,
     UnmatchedCases,
-    View,
     field_values,
     pair_value,
 )
@@ -51,7 +51,7 @@ def run_line(run: TranscriptOverview) -> str:
     return f"{words}: {counts.tests:,} {run.header.counted}, {tally}{missing}"
 
 
-def view_line(view: View) -> str:
+def view_line(view: CaseSelection) -> str:
     """The transcript, and how many of its cases are shown."""
     line = run_line(view.run)
     if len(view.trials) == view.run.counts.tests:
@@ -59,7 +59,7 @@ def view_line(view: View) -> str:
     return f"{line}; {_count_shown(len(view.trials), view.matching)}"
 
 
-def view_table(view: View) -> Table:
+def view_table(view: CaseSelection) -> Table:
     """A row for each case."""
     columns = [(name, name in SHOW_FIXED) for name in SHOW_COLUMNS]
     columns += [(name, False) for name in _design_columns(view.run.header, [*SHOW_COLUMNS, *view.run.columns])]

@@ -257,7 +257,7 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
 
 def _groups_json(comparison: Comparison) -> dict[str, Any]:
     """`by` the first column, and `breakdowns` by all of them if there are several."""
-    names, places = comparison.names, comparison.places
+    names, places = comparison.names, comparison.run_pairs
     found = [
         breakdown_json(by, names, places, comparison.measure, comparison.confidence) for by in comparison.breakdowns
     ]

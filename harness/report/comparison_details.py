@@ -35,7 +35,7 @@ def asked_blocks(comparison: Comparison) -> list[Block]:
     correction = "Holm" if comparison.paired else correction_name(comparison.multiplicity)
     for by in comparison.breakdowns:
         blocks += group_blocks(
-            by, comparison.names, comparison.places, comparison.measure, comparison.replication, correction
+            by, comparison.names, comparison.run_pairs, comparison.measure, comparison.replication, correction
         )
     if comparison.items is not None:
         blocks += item_blocks(comparison, comparison.items)

@@ -102,9 +102,9 @@ def crossing_table(crossed: Sequence[CurveCrossings]) -> Table:
     """Where curves cross, from left to right; only the first and last place if there are several."""
     rows: list[list[Cell]] = []
     for pair in crossed:
-        first, last = pair.places[0], pair.places[-1]
-        where = f"{first.fpr:.4f}" if len(pair.places) == 1 else f"{first.fpr:.4f} to {last.fpr:.4f}"
-        rows.append([pair.a, pair.b, len(pair.places), where, pair.ahead(first), pair.behind(last)])
+        first, last = pair.crossings[0], pair.crossings[-1]
+        where = f"{first.fpr:.4f}" if len(pair.crossings) == 1 else f"{first.fpr:.4f} to {last.fpr:.4f}"
+        rows.append([pair.a, pair.b, len(pair.crossings), where, pair.ahead(first), pair.behind(last)])
     return Table(["curve", "and", "cross", "at fpr", "above before", "above after"], rows)
 
 
@@ -118,16 +118,16 @@ def sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> lis
 
 def _crossing_sentence(pair: CurveCrossings) -> str:
     """Where two curves cross: a single place, or the first and the last."""
-    first, last = pair.places[0], pair.places[-1]
+    first, last = pair.crossings[0], pair.crossings[-1]
     before, after = pair.ahead(first), pair.behind(last)
-    if len(pair.places) == 1:
+    if len(pair.crossings) == 1:
         return (
             f"{pair.a} and {pair.b} cross at fpr {first.fpr:.4f}, tpr {first.tpr:.4f}: {before} is above at smaller "
             f"false-positive rates, {after} at larger ones."
         )
     between = f"between fpr {first.fpr:.4f} (tpr {first.tpr:.4f}) and fpr {last.fpr:.4f} (tpr {last.tpr:.4f})"
     outside = f"{before} is above before and after" if before == after else f"{before} is above before, {after} after"
-    return f"{pair.a} and {pair.b} cross {len(pair.places)} times {between}: {outside}."
+    return f"{pair.a} and {pair.b} cross {len(pair.crossings)} times {between}: {outside}."
 
 
 # The names of methods in a sentence.

@@ -136,7 +136,7 @@ def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pair
     items = [
         item
         for by in breakdowns
-        for group, place in zip(by.groups, by.places(columns), strict=True)
+        for group, place in zip(by.groups, by.group_values(columns), strict=True)
         for item in _pairs_of(group, names, pairs, place)
     ]
     return plain_table_of(items, _group_columns(columns=columns, measure=measure), GroupOutput.CSV)

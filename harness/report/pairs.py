@@ -162,7 +162,7 @@ def pair_records(comparison: Comparison) -> Iterator[dict[str, Any]]:
 def tidy_table(comparison: Comparison) -> Table:
     """The pairs for programs: the difference by design, or else Newcombe's; with groups, each pair in each group."""
     if comparison.breakdowns:
-        return tidy_group_table(comparison.breakdowns, comparison.names, comparison.places, comparison.measure.name)
+        return tidy_group_table(comparison.breakdowns, comparison.names, comparison.run_pairs, comparison.measure.name)
     return plain_table_of(comparison.pairs, pair_columns(comparison), PairOutput.CSV)
 
 

@@ -99,7 +99,7 @@ def tidy_table(runs: Sequence[RunMeasures]) -> Table:
         if not run.by:
             rows += [[run.name, name, *_numbers(one)] for name, one in run.estimates.items()]
         for name, by in (item for groups in run.by for item in groups.items()):
-            places = zip(by.groups, by.places(columns), strict=True)
+            places = zip(by.groups, by.group_values(columns), strict=True)
             rows += [[run.name, name, *place, group.cases, *_numbers(group.runs[0])] for group, place in places]
     return Table(
         ["transcript", "measure", *columns, *(["cases"] * bool(columns)), "value", "se", "df", "low", "high"], rows

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.cases import Pairing, key_of, look, sort_by
+from harness.analysis.cases import Pairing, key_of, select_cases, sort_by
 from harness.analysis.run_identity import check_same_test, run_names
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.conditions import parse_condition
@@ -56,7 +56,7 @@ def test_several_keys_sort_like_one_key_of_several_parts(pairs: list[tuple[int, 
 def test_matches_are_counted_beyond_the_limit(tmp_path: Path, limit: int | None, sort: tuple[str, ...]) -> None:
     records = [{"id": f"{n}", "outcome": "FP" if n % 2 else "TP", "score": -n} for n in range(10)]
     path = write_transcript(tmp_path / "t.jsonl", records)
-    view = look(path, "t", CaseOptions(outcome=("FP",), where=("score>-9",), sort=sort, limit=limit))
+    view = select_cases(path, "t", CaseOptions(outcome=("FP",), where=("score>-9",), sort=sort, limit=limit))
     expected = ["7", "5", "3", "1"] if sort else ["1", "3", "5", "7"]
     assert view.matching == 4
     assert [trial.id for trial in view.trials] == expected[:limit]
@@ -77,7 +77,7 @@ def test_pairing_agrees_with_dictionaries(one: list[tuple[str, int]], other: lis
 
     pairing = Pairing(("A", "B"))
     a, b = trials(one), trials(other)
-    pairs = sorted(pairing.pairs(blocks(a), blocks(b)), key=lambda pair: pair.place)
+    pairs = sorted(pairing.pairs(blocks(a), blocks(b)), key=lambda pair: pair.position)
     twin = {key_of(trial): trial for trial in b}
     common = [trial for trial in a if key_of(trial) in twin]
     assert [pair.a for pair in pairs] == common
@@ -134,6 +134,6 @@ def test_a_misspelt_column_is_named(tmp_path: Path) -> None:
     records = [{"id": "1", "outcome": "TP", "columns": {"writer": "17"}}]
     path = write_transcript(tmp_path / "t.jsonl", records, first=header())
     with pytest.raises(HateError, match="--where writr: no such column; did you mean 'writer'"):
-        look(path, "t", CaseOptions(where=("writr=17",)))
+        select_cases(path, "t", CaseOptions(where=("writr=17",)))
     with pytest.raises(HateError, match="--sort scores: no such column; did you mean 'score'"):
-        look(path, "t", CaseOptions(sort=("-scores",)))
+        select_cases(path, "t", CaseOptions(sort=("-scores",)))

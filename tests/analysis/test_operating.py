@@ -248,7 +248,7 @@ def test_a_threshold_by_bins_is_that_of_all_thresholds(seed: int, at: str) -> No
         return
     tried = [np.inf, *sorted({score for score in scores.tolist() if np.isfinite(score)}, reverse=True)]
     fpr, fnr = np.array([rates(scores, positive, weights, threshold) for threshold in tried]).T
-    place = criterion.place(1 - fnr, fpr)
+    place = criterion.index(1 - fnr, fpr)
     assert found is not None
     assert found.threshold == tried[place]
     np.testing.assert_allclose((found.tpr, found.fpr), (1 - fnr[place], fpr[place]), atol=1e-12)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from harness.analysis.notable_cases import RecordedReply, TellingCase, TellingCases
+from harness.analysis.notable_cases import NotableCase, NotableCases, RecordedReply
 from harness.files.thumbnails import thumbnail
 from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
@@ -24,7 +24,7 @@ class ShownInput(Protocol):
         """The text."""
 
 
-def case_parts(found: TellingCases, names: Sequence[str], inputs: Mapping[str, ShownInput], *, what: str) -> list[Part]:
+def case_parts(found: NotableCases, names: Sequence[str], inputs: Mapping[str, ShownInput], *, what: str) -> list[Part]:
     """Some cases as cards; `what` says which they are."""
     if not found.cases:
         return []
@@ -33,14 +33,14 @@ def case_parts(found: TellingCases, names: Sequence[str], inputs: Mapping[str, S
     return [CaseCards(f"{of}{found.count:,} {what}", cards)]
 
 
-def _card(case: TellingCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
+def _card(case: NotableCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
     picture = None if shown is None or shown.path is None else thumbnail(shown.path)
     text = "" if shown is None or shown.path is not None else _cut(shown.text, MAX_TEXT_LENGTH)
     answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in zip(case.replies, names, strict=True)]
     return CaseCard(case.id, _claim(case), answers, picture, text)
 
 
-def _claim(case: TellingCase) -> str:
+def _claim(case: NotableCase) -> str:
     """What the case is about: its claim, whether that is true, and the real class."""
     claim, truth = _cut(case.expect, MAX_CLAIM_LENGTH), _cut(case.truth, MAX_CLAIM_LENGTH)
     if not claim:
