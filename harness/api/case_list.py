@@ -40,7 +40,7 @@ def case_list(test: AnyTest, options: CaseListOptions | None = None, **settings:
 
 def _records(cases: CaseSet, options: CaseListOptions) -> Iterator[dict[str, Any]]:
     if options.part == "train":
-        return map(_told, _some(training(cases.script, cases.places), f"{cases.name} has no training part"))
+        return map(_told, _some(training(cases.script, cases.data_paths), f"{cases.name} has no training part"))
     if options.part == "gallery":
         if cases.gallery is None:
             raise UsageError(f"{cases.name} has no gallery; only rank tests have one")

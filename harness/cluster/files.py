@@ -90,7 +90,7 @@ def materials(cases: CaseSet, interface: Interface, setup: Setup) -> dict[str, M
     needed = {}
     if isinstance(interface, ProgramInterface):  # not a service
         needed["interface"] = _interface_files(interface)
-    if cases.places:
+    if cases.data_paths:
         script = cases.script
         here = {name: sha256 for name, sha256 in script.file_digests.items() if (script.folder / name).exists()}
         needed["script"] = Material(f"the test {script.name}", script.folder.absolute(), here)

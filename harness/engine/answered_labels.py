@@ -59,7 +59,7 @@ def _labels(cases: CaseSet, unknown: dict[str, None]) -> set[str] | None:
     The cases are read only as far as it takes to know all that was answered.
     """
     seen = _Labels()
-    training = ((case, True) for case in training_cases(cases.script, cases.places))
+    training = ((case, True) for case in training_cases(cases.script, cases.data_paths))
     for case, trained in chain(((case, False) for case in cases), training):
         seen.add(case, trained=trained)
         unknown.pop(case.truth, None)

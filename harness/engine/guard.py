@@ -84,7 +84,7 @@ class DataGuard:
         # What has been written of the run, which counts for nothing if the data was spoilt.
         self.writer: TranscriptWriter | None = None
         self._words: str | None = None
-        places = {f"data.{name}": place for name, place in plan.cases.places.items()}
+        places = {f"data.{name}": place for name, place in plan.cases.data_paths.items()}
         found = {name: _Entry.of(place) for name, place in places.items()}
         self._entries = {name: entry for name, entry in found.items() if entry is not None}
         self._local = dict(_local(self._script))

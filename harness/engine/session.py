@@ -101,8 +101,8 @@ def make_setup(plan: Plan, interface: Interface, work: Path) -> Setup:
 
 
 def _training_part(plan: Plan) -> Iterator[Question]:
-    held_out = plan.held_out.places if plan.held_out is not None else frozenset()
-    return (one for one in training(plan.cases.script, plan.cases.places) if one.index not in held_out)
+    held_out = plan.held_out.rows if plan.held_out is not None else frozenset()
+    return (one for one in training(plan.cases.script, plan.cases.data_paths) if one.index not in held_out)
 
 
 def _write_lines(path: Path, questions: Iterable[Question]) -> Path:

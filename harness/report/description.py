@@ -28,9 +28,9 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
         "errors": test.errors,
         "digest": script.digest,
         "path": str(script.path),
-        "data": {name: str(path.absolute()) for name, path in cases.places.items() if name in script.file.data},
+        "data": {name: str(path.absolute()) for name, path in cases.data_paths.items() if name in script.file.data},
         "train": None if trained is None else str((script.folder / trained.table).absolute()),
-        "train_cases": sum(1 for _ in training(script, cases.places)),
+        "train_cases": sum(1 for _ in training(script, cases.data_paths)),
         "blind": test.blind,
         "cases": {
             "total": len(cases),

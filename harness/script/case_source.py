@@ -32,11 +32,11 @@ _NO_COLUMNS: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class CaseSource:
-    """Raw rows, how to make a case from one, and the place of the last one read."""
+    """Raw rows, how to make a case from one, and the location of the last one read."""
 
     raws: Iterator[Any]
     make: Callable[[Any], Case]
-    place: Callable[[], str]
+    location: Callable[[], str]
     # Whether a raw row says itself if its case is positive; asked before a case is made of it.
     says_positive: Callable[[Any], bool]
 
@@ -47,7 +47,7 @@ def source_name(script: Script) -> str:
     return cases.table or (f"cases.glob: '{cases.glob}'" if cases.glob is not None else "[[cases.case]]")
 
 
-def case_source(script: Script, places: Mapping[str, Path]) -> CaseSource:
+def case_source(script: Script, data_paths: Mapping[str, Path]) -> CaseSource:
     """The cases, from the source that the script names."""
     cases = script.file.cases
     if cases.table is not None:
@@ -64,18 +64,18 @@ def case_source(script: Script, places: Mapping[str, Path]) -> CaseSource:
             (f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or ""))
         )
     elif cases.glob is not None:
-        found = glob_rows(cases.glob, cases.pattern, places)
+        found = glob_rows(cases.glob, cases.pattern, data_paths)
     else:
         found = ((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
-    return _with_places(found, structured=script.task.structured_expect)
+    return _with_locations(found, structured=script.task.structured_expect)
 
 
-def _with_places(rows_with_places: Iterator[tuple[str, TableRow]], *, structured: bool) -> CaseSource:
+def _with_locations(located_rows: Iterator[tuple[str, TableRow]], *, structured: bool) -> CaseSource:
     last = [""]
 
     def raws() -> Iterator[TableRow]:
-        for place, row in rows_with_places:
-            last[0] = place
+        for location, row in located_rows:
+            last[0] = location
             yield row
 
     return CaseSource(
@@ -156,15 +156,15 @@ def truth_value(value: Any) -> bool:
     return TRUTH[text]
 
 
-def glob_rows(glob: str, pattern: str | None, places: Mapping[str, Path]) -> Iterator[tuple[str, TableRow]]:
+def glob_rows(glob: str, pattern: str | None, data_paths: Mapping[str, Path]) -> Iterator[tuple[str, TableRow]]:
     """A row for each file that matches the glob, with its path in the data as id."""
     match = _PLACEHOLDER.match(glob)
-    if match is None or match[1] not in places:
-        known = nearest(match[1] if match else "", places)
+    if match is None or match[1] not in data_paths:
+        known = nearest(match[1] if match else "", data_paths)
         raise ScriptError(f"cases.glob: '{glob}' must begin with data, such as {{images}}/test/*.png; {known}")
     if ".." in match[2].split("/"):
         raise ScriptError(f"cases.glob: '{glob}' leaves its data; leave out ..")
-    root = places[match[1]]
+    root = data_paths[match[1]]
     try:
         names = glob_files(root, match[2])
     except ScriptError as error:
@@ -238,15 +238,15 @@ class _Walk:
     def files(self, root: Path) -> Iterator[str]:
         waiting = [("", self._with_skipped({0}))]
         while waiting:
-            folder, places = waiting.pop()
+            folder, positions = waiting.pop()
             with os.scandir(root / folder) as entries:
                 for entry in entries:
                     self._count()
-                    path, after = f"{folder}{entry.name}", self._after(places, entry.name)
+                    path, after = f"{folder}{entry.name}", self._after(positions, entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         if after - {len(self.parts)}:
                             waiting.append((f"{path}/", after))
-                    elif self._ends(places, entry.name) and entry.is_file():
+                    elif self._ends(positions, entry.name) and entry.is_file():
                         yield path
 
     def _count(self) -> None:
@@ -254,22 +254,22 @@ class _Walk:
         if self.visited > MAX_VISITED:
             raise ScriptError(f"'{self.glob}' has to go through more than {MAX_VISITED:,} files; name a folder in it")
 
-    def _with_skipped(self, places: set[int]) -> frozenset[int]:
+    def _with_skipped(self, positions: set[int]) -> frozenset[int]:
         """`**` may stand for no folder at all."""
-        return frozenset(places | {p + 1 for p in places if p < len(self.parts) and self.parts[p] is None})
+        return frozenset(positions | {p + 1 for p in positions if p < len(self.parts) and self.parts[p] is None})
 
-    def _after(self, places: frozenset[int], name: str) -> frozenset[int]:
+    def _after(self, positions: frozenset[int], name: str) -> frozenset[int]:
         """Where the parts are after a folder of this name."""
         after = set()
-        for place in places:
-            part = self.parts[place] if place < len(self.parts) else None
-            if place < len(self.parts) and part is None:
-                after.add(place)
+        for position in positions:
+            part = self.parts[position] if position < len(self.parts) else None
+            if position < len(self.parts) and part is None:
+                after.add(position)
             elif part is not None and part.match(name):
-                after.add(place + 1)
+                after.add(position + 1)
         return self._with_skipped(after)
 
-    def _ends(self, places: frozenset[int], name: str) -> bool:
+    def _ends(self, positions: frozenset[int], name: str) -> bool:
         """Whether a file of this name matches the last part; ** matches folders only."""
         last = self.parts[-1]
-        return last is not None and len(self.parts) - 1 in places and last.match(name) is not None
+        return last is not None and len(self.parts) - 1 in positions and last.match(name) is not None

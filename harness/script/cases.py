@@ -27,7 +27,7 @@ class CaseSet:
     """A test with its data: an iterable of cases, which are read from their source for each iteration."""
 
     script: Script
-    places: Mapping[str, Path]
+    data_paths: Mapping[str, Path]
     count: int
     positives: int
     strata: int | None
@@ -39,7 +39,7 @@ class CaseSet:
     originals_only: bool = False
 
     def __iter__(self) -> Iterator[Case]:
-        source = case_source(self.script, self.places)
+        source = case_source(self.script, self.data_paths)
         cases: Iterator[Case] = map(source.make, source.raws)
         if (expansion := self.script.expansion) is not None:
             cases = expansion.originals(cases) if self.originals_only else expansion.versions(cases)
@@ -50,7 +50,7 @@ class CaseSet:
 
         A run takes it from the truth in any case, so that what is said can only be right or a mistake.
         """
-        source, complete, rules = case_source(self.script, self.places), self.script.task.complete, self.rules
+        source, complete, rules = case_source(self.script, self.data_paths), self.script.task.complete, self.rules
         for raw in source.raws:
             said = source.says_positive(raw)
             case = source.make(raw)
@@ -77,7 +77,7 @@ class CaseSet:
         """What makes the inputs of this test; None if they are used as they are."""
         if self.script.expansion is None or self.originals_only:
             return None
-        return self.script.expansion.maker(self.places, self.script.task, self.script.rules)
+        return self.script.expansion.maker(self.data_paths, self.script.task, self.script.rules)
 
     def originals(self) -> "CaseSet":
         """The cases as they were written down, without the versions that a section makes of them."""
@@ -134,21 +134,21 @@ class CaseSet:
     @property
     def references(self) -> References:
         """Where the inputs are."""
-        return References(self.places)
+        return References(self.data_paths)
 
 
-def load_cases(script: Script, places: Mapping[str, Path]) -> CaseSet:
-    """Check every case, or raise a ScriptError with all mistakes; `places` says where each data entry is."""
+def load_cases(script: Script, data_paths: Mapping[str, Path]) -> CaseSet:
+    """Check every case, or raise a ScriptError with all mistakes; `data_paths` says where each data entry is."""
     mistakes = Mistakes(str(script.path))
-    cases = read_cases(script, places, mistakes)
+    cases = read_cases(script, data_paths, mistakes)
     mistakes.raise_if_any()
     return cases
 
 
-def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -> CaseSet:
+def read_cases(script: Script, data_paths: Mapping[str, Path], mistakes: Mistakes) -> CaseSet:
     """The cases, with all mistakes of the gallery, the weights and the cases themselves added."""
     before, design, weights = mistakes.count, script.file.design, None
-    gallery = read_gallery(script, places, mistakes)
+    gallery = read_gallery(script, data_paths, mistakes)
     # Without a gallery, every probe would be of somebody unknown.
     rules = None if mistakes.count > before else replace(script.rules, gallery=gallery)
     try:
@@ -156,22 +156,22 @@ def read_cases(script: Script, places: Mapping[str, Path], mistakes: Mistakes) -
     except ScriptError as error:
         mistakes.add(str(error))
         design = design.model_copy(update={"weights": "cases"})
-    references = References(places, script.file.data, confined=script.confined)
+    references = References(data_paths, script.file.data, confined=script.confined)
     if rules is not None:
         rules = replace(rules, resolve=references.resolve)
     check = CaseCheck(script, rules, references, DesignCheck(design, weights))
-    found = check.all(script, places)
+    found = check.all(script, data_paths)
     if check.twice:
         # Only now are ids kept. The cases are read again, so that all mistakes are in order.
         check = CaseCheck(script, rules, references, DesignCheck(design, weights), check.twice)
-        found = check.all(script, places)
+        found = check.all(script, data_paths)
     mistakes.extend(found)
     if not check.ids.count and mistakes.count == before:
         mistakes.add(f"{source_name(script)}: no cases; a test needs at least one")
     versions = 1 if script.expansion is None else script.expansion.count
     return CaseSet(
         script=script,
-        places=places,
+        data_paths=data_paths,
         count=check.ids.count * versions,
         positives=check.positives * versions,
         strata=len(check.strata) if design.stratum is not None else None,
@@ -192,10 +192,10 @@ def cases_without_data(script: Script) -> CaseSet:
     return replace(cases, count=count, positives=positives)
 
 
-def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
+def training(script: Script, data_paths: Mapping[str, Path]) -> Iterator[Question]:
     """What an algorithm may learn from, with labels; nothing if the script has no [train]."""
-    references = References(places)
-    for index, case in enumerate(training_cases(script, places)):
+    references = References(data_paths)
+    for index, case in enumerate(training_cases(script, data_paths)):
         label, columns = case.real_class, case.columns
         if script.task.shows_claim:
             # To learn from a claim, a program must know whether it is true.
@@ -203,11 +203,11 @@ def training(script: Script, places: Mapping[str, Path]) -> Iterator[Question]:
         yield Question(index, case.id, references.resolve(case.input), label, columns)
 
 
-def training_cases(script: Script, places: Mapping[str, Path]) -> Iterator[Case]:
+def training_cases(script: Script, data_paths: Mapping[str, Path]) -> Iterator[Case]:
     """The rows of [train] as they are in its table."""
     if script.file.train is None:
         return
-    references = References(places, script.file.data, confined=script.confined)
+    references = References(data_paths, script.file.data, confined=script.confined)
     table = script.file.train.table
     mistakes = Mistakes(str(script.path))
     for number, (line, row) in enumerate(rows(script.folder / table), 1):
@@ -248,12 +248,12 @@ class CaseCheck:
         # The truth is elsewhere.
         self.blind = script.is_blind
 
-    def all(self, script: Script, places: Mapping[str, Path]) -> Mistakes:
+    def all(self, script: Script, data_paths: Mapping[str, Path]) -> Mistakes:
         """The mistakes of all cases, in order."""
         mistakes = Mistakes(str(script.path))
         with self.ids:
             try:
-                self._all(case_source(script, places), mistakes)
+                self._all(case_source(script, data_paths), mistakes)
             except ScriptError as error:
                 mistakes.add(str(error))
             self.twice = self.ids.repeated()
@@ -265,15 +265,15 @@ class CaseCheck:
             try:
                 case = make(raw)
             except ScriptError as error:
-                mistakes.add(str(error), place=source.place())
+                mistakes.add(str(error), place=source.location())
                 continue
             if add_id(case.id) in self.twice:
                 if case.id in self.seen:
-                    mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.place())
+                    mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.location())
                 self.seen.add(case.id)
             if self.expansion is not None:
                 for text in self._original_mistakes(case, self.expansion):
-                    mistakes.add(text, place=source.place())
+                    mistakes.add(text, place=source.location())
                 # One version stands for all: they differ in nothing that is checked.
                 case = next(self.expansion.versions([case]))
             case = self._completed(case)
@@ -281,7 +281,7 @@ class CaseCheck:
             has_reference = type(case.input) is not str or "{" in case.input or self.references.confined
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
-                    mistakes.add(text, place=source.place())
+                    mistakes.add(text, place=source.location())
 
     def _original_mistakes(self, case: Case, expansion: Expansion) -> Iterator[str]:
         for name in (*expansion.columns, ORIGINAL):

@@ -107,11 +107,11 @@ def stratum_weights(script: Script) -> dict[str, float] | None:
     return weight_of
 
 
-def _weight(value: Any, place: str) -> float:
+def _weight(value: Any, location: str) -> float:
     try:
         weight = float(value)
     except (ValueError, TypeError):
         weight = math.nan
     if not 0 <= weight < math.inf:
-        raise ScriptError(f"{place}: weight '{value}' is not a number from 0 up")
+        raise ScriptError(f"{location}: weight '{value}' is not a number from 0 up")
     return weight

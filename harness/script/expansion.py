@@ -96,8 +96,8 @@ class Expansion(ABC):
         """What is wrong with an original; `data` are the names of the test's data, which need not be at hand."""
 
     @abstractmethod
-    def maker(self, places: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
-        """What makes the inputs; `places` says where each data entry is, and has the folder `made` too."""
+    def maker(self, data_paths: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
+        """What makes the inputs; `data_paths` says where each data entry is, and has the folder `made` too."""
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:

@@ -67,7 +67,7 @@ def training_part(cases: CaseSet) -> TrainingMaterial:
     script = cases.script
     items = [
         Case(item.id, cases.references.resolve(item.input), item.expect, item.positive, item.truth, item.columns)
-        for item in training_cases(script, cases.places)
+        for item in training_cases(script, cases.data_paths)
     ]
     if len({item.id for item in items}) < len(items):
         items = [msgspec.structs.replace(item, id=f"{n}:{item.id}") for n, item in enumerate(items, 1)]
@@ -96,8 +96,8 @@ def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
     """The fold of every item: units stay together, and every fold has its share of each class."""
     unit_of = group_key(material.psu or None) or (lambda item: item.id)
     units: dict[str, list[int]] = defaultdict(list)
-    for place, item in enumerate(material.items):
-        units[unit_of(item)].append(place)
+    for index, item in enumerate(material.items):
+        units[unit_of(item)].append(index)
     if len(units) < folds:
         what = " and ".join(material.psu) or "training cases"
         raise ScriptError(f"{material.script.path}: {len(units):,} units ({what}) are too few for {folds} folds")
@@ -105,7 +105,7 @@ def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
     order = list(units.values())
     random.Random(seed).shuffle(order)  # noqa: S311 (folds, not secrets)
     # The largest first, class by class: the smallest fill the gaps.
-    order.sort(key=lambda places: (-len(places), classes[places[0]]))
+    order.sort(key=lambda unit: (-len(unit), classes[unit[0]]))
     return _deal(order, classes, folds)
 
 
@@ -118,13 +118,13 @@ def _deal(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) ->
     held: list[Counter[str]] = [Counter() for _ in range(folds)]
     sizes = [0] * folds
     fold_of = [0] * len(classes)
-    for places in units:
-        own = Counter(classes[place] for place in places)
+    for unit in units:
+        own = Counter(classes[index] for index in unit)
         fold = min(range(folds), key=lambda f: (sum(held[f][name] * n for name, n in own.items()), sizes[f]))
         held[fold].update(own)
-        sizes[fold] += len(places)
-        for place in places:
-            fold_of[place] = fold
+        sizes[fold] += len(unit)
+        for index in unit:
+            fold_of[index] = fold
     return fold_of
 
 
@@ -136,8 +136,8 @@ def write_folds(material: TrainingMaterial, folds: int, seed: int, folder: Path)
     for fold in range(folds):
         own = folder / str(fold + 1)
         own.mkdir()
-        held = [place for place, of in enumerate(fold_of) if of == fold]
-        cases = [row for place in held for row in _cases(material, material.items[place], false[place])]
+        held = [index for index, of in enumerate(fold_of) if of == fold]
+        cases = [row for index in held for row in _cases(material, material.items[index], false[index])]
         _write(own / "cases.jsonl", cases)
         rest = (item for item, of in zip(material.items, fold_of, strict=True) if of != fold)
         _write(own / "train.jsonl", [_row(item, item.columns) for item in rest])
@@ -224,7 +224,7 @@ class HeldOutFold:
     fold: int
     folds: int
     seed: int
-    places: frozenset[int]
+    rows: frozenset[int]
 
 
 def held_out_folds(cases: CaseSet, folds: int, seed: int) -> list[HeldOutFold]:
@@ -237,6 +237,6 @@ def held_out_folds(cases: CaseSet, folds: int, seed: int) -> list[HeldOutFold]:
         )
     fold_of = deal_folds(training_part(cases), folds, seed)
     return [
-        HeldOutFold(fold + 1, folds, seed, frozenset(place for place, of in enumerate(fold_of) if of == fold))
+        HeldOutFold(fold + 1, folds, seed, frozenset(index for index, of in enumerate(fold_of) if of == fold))
         for fold in range(folds)
     ]

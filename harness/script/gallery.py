@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from harness.script.cases import CaseSet
 
 
-def load_gallery(script: Script, places: Mapping[str, Path] | None) -> Gallery | None:
+def load_gallery(script: Script, data_paths: Mapping[str, Path] | None) -> Gallery | None:
     """The gallery, checked; None if the test has none. A ScriptError lists all mistakes in its table.
 
-    If `places` is None, the images themselves need not be here.
+    If `data_paths` is None, the images themselves need not be here.
     """
     mistakes = Mistakes(str(script.path))
-    gallery = read_gallery(script, places, mistakes)
+    gallery = read_gallery(script, data_paths, mistakes)
     mistakes.raise_if_any()
     return gallery
 
 
-def read_gallery(script: Script, places: Mapping[str, Path] | None, mistakes: Mistakes) -> Gallery | None:
+def read_gallery(script: Script, data_paths: Mapping[str, Path] | None, mistakes: Mistakes) -> Gallery | None:
     """The gallery, with all mistakes of its table added; None if it has any, or if the test has no gallery."""
     if not script.task.uses_gallery or script.file.gallery is None:
         return None
     table, before = script.file.gallery.table, mistakes.count
-    references = None if places is None else References(places, script.file.data, confined=script.confined)
+    references = None if data_paths is None else References(data_paths, script.file.data, confined=script.confined)
     try:
         entries = list(_entries(script, table, references, mistakes))
     except ScriptError as error:

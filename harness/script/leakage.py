@@ -96,8 +96,8 @@ def telling_columns(cases: CaseSet, answer: Callable[[Case], str] = right_answer
 def folders_tell(cases: CaseSet) -> bool:
     """Whether the folder that an input is in tells its class; the same input counts once."""
     folders: dict[str, Counts] = {}
-    for place, real in {(str(case.input), truth_of(case)) for case in cases}:
-        _add(folders.setdefault(str(PurePath(place).parent), {}), {real: 1})
+    for path, real in {(str(case.input), truth_of(case)) for case in cases}:
+        _add(folders.setdefault(str(PurePath(path).parent), {}), {real: 1})
     return is_telling(folders)
 
 

@@ -32,8 +32,8 @@ def library_folders(libraries: Sequence[str | Path] = ()) -> list[tuple[str, Pat
     missing = [folder for folder in named if not folder.is_dir()]
     if missing:
         raise UsageError(f"library {missing[0]}: no such folder; see --library and HATE_LIBRARY")
-    places = [(".", Path()), *((str(folder), folder) for folder in named), ("bundled", bundled("test_scripts"))]
-    return list({path.resolve(): (name, path) for name, path in reversed(places)}.values())[::-1]
+    folders = [(".", Path()), *((str(folder), folder) for folder in named), ("bundled", bundled("test_scripts"))]
+    return list({path.resolve(): (name, path) for name, path in reversed(folders)}.values())[::-1]
 
 
 def scripts_in(folder: Path) -> Iterator[Path]:

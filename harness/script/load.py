@@ -86,7 +86,7 @@ class Script:
 
     @property
     def made(self) -> str:
-        """The folder of the inputs that are made, in the cache and among the places of data; empty if none are."""
+        """The folder of the inputs that are made, in the cache and among the paths of data; empty if none are."""
         return "" if self.expansion is None else self.expansion.made
 
     @property

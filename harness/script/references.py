@@ -47,12 +47,12 @@ _REFERENCE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}(?:/(.*))?", re.DOTALL)
 
 
 class References:
-    """Resolves references; `places` says where each data entry is, `declared` which ones the script has, if known."""
+    """Resolves references; `data_paths` says where each data entry is, `declared` which the script has, if known."""
 
     def __init__(
-        self, places: Mapping[str, Path], declared: Collection[str] | None = None, *, confined: str = ""
+        self, data_paths: Mapping[str, Path], declared: Collection[str] | None = None, *, confined: str = ""
     ) -> None:
-        self._places = {name: path.absolute() for name, path in places.items()}
+        self._data_paths = {name: path.absolute() for name, path in data_paths.items()}
         self._declared = declared
         # Why no input may name a file outside the test; empty if it may, in a test that its author runs.
         self.confined = confined
@@ -97,9 +97,9 @@ class References:
 
     def _find(self, text: str) -> tuple[Path, str] | None:
         match = _REFERENCE.fullmatch(text) if text.startswith("{") else None
-        if match is None or match[1] not in self._places:
+        if match is None or match[1] not in self._data_paths:
             return None
-        return self._places[match[1]], match[2] or ""
+        return self._data_paths[match[1]], match[2] or ""
 
     def _resolve_text(self, text: str) -> str:
         found = self._find(text)

@@ -201,7 +201,7 @@ def read_test_candidate(path: Path) -> TestCandidate:
     script = replace(load_script(find_script(str(path.absolute()))), confined=FOR_OTHERS)
     _check_filled(script)
     cases = load_cases(script, fetch_data(script))
-    deque(training_cases(script, cases.places), 0)
+    deque(training_cases(script, cases.data_paths), 0)
     paths = sorted(_files(script))
     if len(paths) > MAX_FILES:
         raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MAX_FILES:,}; pack its data as a zip")

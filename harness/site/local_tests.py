@@ -150,7 +150,7 @@ def with_data(cases: CaseSet) -> TestHere:
     """A test with its data, if that is here; nothing is downloaded."""
     if not is_data_here(cases.script):
         return TestHere(cases, has_data=False)
-    return TestHere(replace(cases, places=fetch_data(cases.script)), has_data=True)
+    return TestHere(replace(cases, data_paths=fetch_data(cases.script)), has_data=True)
 
 
 def _texts(value: Any) -> Iterator[str]:

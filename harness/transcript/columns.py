@@ -43,14 +43,14 @@ class TextList(Sequence[str]):
         return len(self.ends)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice) or "_texts" in self.__dict__:
-            return self._texts[place]
-        place = range(len(self.ends))[place]
-        return self.data[int(self.ends[place - 1]) if place else 0 : int(self.ends[place])].decode()
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice) or "_texts" in self.__dict__:
+            return self._texts[index]
+        index = range(len(self.ends))[index]
+        return self.data[int(self.ends[index - 1]) if index else 0 : int(self.ends[index])].decode()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)

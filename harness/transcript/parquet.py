@@ -181,7 +181,7 @@ class IntactFile:
     _file: Any
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Arrow's arrays of these columns, many rows at a time; texts as a dictionary and places in it."""
+        """Arrow's arrays of these columns, many rows at a time; texts as a dictionary and indices into it."""
         # A group of rows as it was written is a batch.
         for batch in self._file.iter_batches(2 * GROUP_ROWS, columns=columns):
             batch.validate(full=True)
@@ -249,7 +249,7 @@ def _values(column: Any) -> Sequence[Any]:
         values: Sequence[Any] = column.to_pylist()
         return values
     texts = column.dictionary.to_pylist()
-    return [None if place is None else texts[place] for place in column.indices.to_pylist()]
+    return [None if index is None else texts[index] for index in column.indices.to_pylist()]
 
 
 def _line(record: type[Trial | BlindTrial], row: Sequence[Any]) -> bytes:

@@ -61,14 +61,14 @@ class _Entries:
             return _Entries([], np.full(len(column), -1, np.int32))
         found, order = _in_order(_array(column.indices, np.int32, -1), len(column.dictionary))
         texts = column.dictionary.to_pylist()
-        return _Entries([texts[place] for place in order.tolist()], found)
+        return _Entries([texts[index] for index in order.tolist()], found)
 
     def replaced(self, rows: Sequence[int], own: Sequence[Any]) -> "_Entries":
         """The same with other values in some rows."""
         codes, values = self.codes.copy(), [*self.values, *own]
         codes[rows] = np.arange(len(self.values), len(values))
         codes, order = _in_order(codes, len(values))
-        return _Entries([values[place] for place in order.tolist()], codes)
+        return _Entries([values[index] for index in order.tolist()], codes)
 
 
 def _array(column: Any, kind: Any, missing: float) -> npt.NDArray[Any]:
@@ -83,15 +83,15 @@ def _array(column: Any, kind: Any, missing: float) -> npt.NDArray[Any]:
     return found
 
 
-def _in_order(places: Codes, count: int) -> tuple[Codes, npt.NDArray[np.int64]]:
-    """Codes in the order of first rows instead of places, -1 for none; and the place of each code."""
-    # Assigned backwards, so that the first row of each remains; the last place is for rows without any.
-    first = np.full(count + 1, len(places))
-    first[places[::-1]] = np.arange(len(places))[::-1]
-    order = np.argsort(first[:-1], kind="stable")[: int((first[:-1] < len(places)).sum())]
+def _in_order(indices: Codes, count: int) -> tuple[Codes, npt.NDArray[np.int64]]:
+    """Codes in the order of first rows instead of indices, -1 for none; and the index of each code."""
+    # Assigned backwards, so that the first row of each remains; the last index is for rows without any.
+    first = np.full(count + 1, len(indices))
+    first[indices[::-1]] = np.arange(len(indices))[::-1]
+    order = np.argsort(first[:-1], kind="stable")[: int((first[:-1] < len(indices)).sum())]
     codes = np.full(count + 1, -1, np.int32)
     codes[order] = np.arange(len(order))
-    return codes[places], order
+    return codes[indices], order
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class TranscriptReader:
                 yield from self._last_line(rest)
 
     def lines(self) -> Iterator[RecordLine]:
-        """The records, each with its place in the file."""
+        """The records, each with where its line is in the file."""
         start = self.head
         for body in self.bodies():
             trials = iter(self.decode(body))
@@ -151,8 +151,8 @@ class TranscriptReader:
             if data.strip():
                 raise self._more_after_end(self._line_number() + 1)
             return
-        place = data.rfind(b"\n", 0, -1 if data[-2:-1] > b" " else len(data.rstrip())) + 1
-        body, last = (data[:place], data[place:]) if _is_end(data[place:]) else (data, b"")
+        last_start = data.rfind(b"\n", 0, -1 if data[-2:-1] > b" " else len(data.rstrip())) + 1
+        body, last = (data[:last_start], data[last_start:]) if _is_end(data[last_start:]) else (data, b"")
         self._digest.update(body)
         if body:
             yield body

@@ -196,7 +196,7 @@ class _Unpacked(io.RawIOBase):
         """Of the compressed file."""
         return self._file.fileno()
 
-    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """It stays where it is: a compressed transcript does not grow, so a torn line is its last."""
         return 0
 

@@ -46,7 +46,7 @@ class TranscriptWriter:
         self._fd = fd
         self._offset = 0
         self._encoder = msgspec.json.Encoder()
-        self._places = RecordOffsets(path.parent)
+        self._offsets = RecordOffsets(path.parent)
         # Where the header ends.
         self.head = 0
         self._tally = dict.fromkeys((*map(str, Outcome), "ER"), 0)
@@ -143,9 +143,9 @@ class TranscriptWriter:
             self._tally[name] += number
 
     def keep(self, index: int, start: int, stop: int) -> None:
-        """Note the place of a record that is there already: the case at `index`, its line from `start` to `stop`."""
+        """Note that the record of the case at `index` is there already: its line is from byte `start` to `stop`."""
         try:
-            self._places.add(index, start, stop)
+            self._offsets.add(index, start, stop)
         except OSError as error:
             raise self._full(error) from None
 
@@ -154,7 +154,7 @@ class TranscriptWriter:
         start = self._offset
         self.add(trial)
         try:  # as `keep`, without the time of a call
-            self._places.add(index, start, self._offset)
+            self._offsets.add(index, start, self._offset)
         except OSError as error:
             raise self._full(error) from None
         if perf_counter() >= self._sync_at:
@@ -185,7 +185,7 @@ class TranscriptWriter:
 
     def finish(self) -> Path:
         """Put the records in case order, add the last line, and put the file into its place."""
-        if not self._places.in_order:
+        if not self._offsets.in_order:
             self._sort()
         counts = {"ER": self.counts.ER} if self.blind else msgspec.structs.asdict(self.counts)
         end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
@@ -218,7 +218,7 @@ class TranscriptWriter:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        self._places.close()
+        self._offsets.close()
 
     def _lock(self) -> None:
         if not lock_file(self._fd, self.path):
@@ -273,15 +273,15 @@ class TranscriptWriter:
     def _lines_in_order(self) -> Iterator[bytes]:
         """The header, then the records by their cases."""
         yield os.pread(self._fd, self.head, 0)
-        for start, stop in self._places.stretches():
-            for place in range(start, stop, BLOCK):
-                yield os.pread(self._fd, min(BLOCK, stop - place), place)
+        for start, stop in self._offsets.stretches():
+            for offset in range(start, stop, BLOCK):
+                yield os.pread(self._fd, min(BLOCK, stop - offset), offset)
 
     def _sha256(self) -> str:
-        digest, place = hashlib.sha256(), 0
-        while block := os.pread(self._fd, BLOCK, place):
+        digest, offset = hashlib.sha256(), 0
+        while block := os.pread(self._fd, BLOCK, offset):
             digest.update(block)
-            place += len(block)
+            offset += len(block)
         return digest.hexdigest()
 
     def _store(self) -> None:
@@ -408,10 +408,10 @@ class RecordOffsets:
         self._waiting = array("q")
 
     def _part(self, file: IO[bytes], start: int, stop: int) -> Iterator[_Stretch]:
-        for place in range(start, stop, _FRAME * _FIELDS * _SIZE):
-            file.seek(place)
+        for offset in range(start, stop, _FRAME * _FIELDS * _SIZE):
+            file.seek(offset)
             frame = array("q")
-            frame.frombytes(file.read(min(_FRAME * _FIELDS * _SIZE, stop - place)))
+            frame.frombytes(file.read(min(_FRAME * _FIELDS * _SIZE, stop - offset)))
             yield from _stretches(frame)
 
 

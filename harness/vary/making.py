@@ -111,14 +111,14 @@ def _store_error(path: Path, error: OSError) -> DataError:
 class VersionMaker(InputMaker):
     """Makes images, each when it is asked for."""
 
-    def __init__(self, variation: Variation, places: Mapping[str, Path], task: Task, rules: TaskRules) -> None:
-        if MADE not in places:
+    def __init__(self, variation: Variation, data_paths: Mapping[str, Path], task: Task, rules: TaskRules) -> None:
+        if MADE not in data_paths:
             raise DataError("there is no folder for varied images")
         self._variation = variation
-        self._references = References(places)
+        self._references = References(data_paths)
         self._task = task
         self._rules = rules
-        self.store = VersionStore(places[MADE])
+        self.store = VersionStore(data_paths[MADE])
         # What was read last, by its path: its digest, with its orientation, and the picture.
         self._digest: tuple[str, str] = ("", "")
         self._orientation = 1

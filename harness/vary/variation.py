@@ -169,11 +169,11 @@ class Variation(Expansion):
         elif reference[2] and Path(reference[2]).suffix.lower() not in IMAGE_SUFFIXES:
             yield f"input '{case.input}' is not an image ({' '.join(IMAGE_SUFFIXES)}), which [vary] needs"
 
-    def maker(self, places: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
+    def maker(self, data_paths: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
         """Makes images with these effects."""
         from harness.vary.making import VersionMaker
 
-        return VersionMaker(self, places, task, rules)
+        return VersionMaker(self, data_paths, task, rules)
 
     def facts(self) -> dict[str, Any]:
         """Kind and values of every axis."""

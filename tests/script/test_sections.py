@@ -55,8 +55,8 @@ class Shout(Expansion):
         if "!" in case.input:
             yield f"input {case.input!r} is loud already"
 
-    def maker(self, places, task, rules):
-        return Shouter(places["shouted"])
+    def maker(self, data_paths, task, rules):
+        return Shouter(data_paths["shouted"])
 
     def facts(self):
         return {"marks": list(self.marks)}

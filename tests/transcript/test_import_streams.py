@@ -103,7 +103,7 @@ def _answers(folder: Path, rows: list[dict[str, str]], options: ImportOptions) -
         writer.writeheader()
         writer.writerows(rows)
     read = {"lines": read_lines(ForeignFile(lines), options), "csv": read_delimited(ForeignFile(delimited), options)}
-    return {kind: [replace(one, place="") for one in run.results] for kind, [run] in read.items()}
+    return {kind: [replace(answer, location="") for answer in run.results] for kind, [run] in read.items()}
 
 
 @pytest.mark.parametrize(

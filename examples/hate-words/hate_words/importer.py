@@ -42,16 +42,16 @@ def read(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
 
 
 def _answer(file: ForeignFile, name: str, lines: Mapping[str, str]) -> ImportedAnswer:
-    place = f"{file.name}: {name}"
+    location = f"{file.name}: {name}"
     try:
         correct, substituted, inserted, deleted = map(int, lines["#csid"].split())
         expect, actual = _text(lines["ref"]), _text(lines["hyp"])
     except (KeyError, ValueError):
-        raise ForeignError(f"{place}: lines ref, hyp and #csid with four numbers are needed") from None
+        raise ForeignError(f"{location}: lines ref, hyp and #csid with four numbers are needed") from None
     words, errors = correct + substituted + deleted, substituted + inserted + deleted
     return ImportedAnswer(
         id=name,
-        place=place,
+        location=location,
         marks={"correct": float(errors == 0)},
         values={"errors": float(errors), "words": float(words)},
         expect=expect,

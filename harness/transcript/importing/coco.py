@@ -178,12 +178,12 @@ def _truth(path: Path, groups: Sequence[str]) -> _Truth:
     return truth
 
 
-def _image(row: dict[str, Any], place: str, groups: Sequence[str]) -> _Image:
+def _image(row: dict[str, Any], location: str, groups: Sequence[str]) -> _Image:
     """An image, and as columns all that is said of it: scalars, nested ones by dotted names."""
     try:
         known = msgspec.convert({name: row[name] for name in ("id", "width", "height") if name in row}, _Image)
     except BAD_JSON as error:
-        raise ForeignError(f"{place}: not as expected: {error}") from None
+        raise ForeignError(f"{location}: not as expected: {error}") from None
     said = flat(row) | flat({name: value for name in groups if (value := find(row, name)) is not NOWHERE})
     columns = {f"image.{name}" if name in TAKEN else name: value for name, value in said.items() if name != "id"}
     return msgspec.structs.replace(known, said=columns)
@@ -225,14 +225,14 @@ def _by_image(file: ForeignFile, truth: _Truth, labels: Mapping[int, str]) -> di
 def _result(
     source: str, image: _Image, expect: str, found: Sequence[_Detection], labels: Mapping[int, str]
 ) -> ImportedAnswer:
-    place, rules = f"{source}: image {image.id}", TaskRules()
+    location, rules = f"{source}: image {image.id}", TaskRules()
     try:
         case = BOXES.complete(Case(str(image.id), None, expect), rules)
     except AnswerError as error:
-        raise ForeignError(f"{place}: {error}") from None
+        raise ForeignError(f"{location}: {error}") from None
     given: dict[str, Any] = {
         "id": case.id,
-        "place": place,
+        "location": location,
         "expect": expect,
         "positive": case.positive,
         "columns": image.said,
@@ -259,11 +259,11 @@ def _objects(truth: _Truth) -> dict[int, list[tuple[Any, bool]]]:
 def _mask_result(
     source: str, image: _Image, objects: Sequence[tuple[Any, bool]], found: Sequence[_Detection]
 ) -> ImportedAnswer:
-    place = f"{source}: image {image.id}"
-    truth = mask_truth(place, (image.height, image.width), objects)
+    location = f"{source}: image {image.id}"
+    truth = mask_truth(location, (image.height, image.width), objects)
     given: dict[str, Any] = {
         "id": str(image.id),
-        "place": place,
+        "location": location,
         "expect": truth_digest(objects),
         "positive": truth.positive,
         "columns": image.said,
@@ -351,7 +351,7 @@ def _box_of_runs(runs: Sequence[int], height: int, width: int) -> list[float]:
     ends = list(accumulate(runs))
     if ends and ends[-1] > height * width:
         raise AnswerError(f"segmentation: runs of {ends[-1]:,} pixels in an image of {height} x {width}")
-    spans = [(ends[place - 1], ends[place] - 1) for place in range(1, len(ends), 2) if runs[place]]
+    spans = [(ends[index - 1], ends[index] - 1) for index in range(1, len(ends), 2) if runs[index]]
     if not spans:
         return [0.0, 0.0, 0.0, 0.0]
     left, right = spans[0][0] // height, spans[-1][1] // height
@@ -391,17 +391,17 @@ def _filled(corners: npt.NDArray[np.float64], height: int, width: int) -> BoolAr
     return np.asarray(np.bitwise_xor.accumulate(toggles[:, :-1], axis=1).astype(np.bool_))
 
 
-def mask_truth(place: str, size: tuple[int | None, int | None], rows: Sequence[tuple[Any, bool]]) -> MaskTruth:
+def mask_truth(location: str, size: tuple[int | None, int | None], rows: Sequence[tuple[Any, bool]]) -> MaskTruth:
     """The truth of an image from its segmentations, each with whether it is a crowd."""
     height, width = size
     if not height or not width or height < 0 or width < 0:
-        raise ForeignError(f"{place}: no height and width, which masks need; leave out --as mask")
+        raise ForeignError(f"{location}: no height and width, which masks need; leave out --as mask")
     if height * width > MAX_PIXELS:
-        raise ForeignError(f"{place}: {height} x {width} pixels; an image may have {MAX_PIXELS:,}")
+        raise ForeignError(f"{location}: {height} x {width} pixels; an image may have {MAX_PIXELS:,}")
     try:
         objects, crowds = (_union([one for one, crowd in rows if crowd is of], height, width) for of in (False, True))
     except AnswerError as error:
-        raise ForeignError(f"{place}: {error}") from None
+        raise ForeignError(f"{location}: {error}") from None
     return MaskTruth(objects, ~(crowds & ~objects) if crowds.any() else None, None, None, 1.0, None)
 
 

@@ -27,7 +27,7 @@ class ImportedAnswer(Struct, frozen=True, gc=False):
 
     id: str
     # Where it is in its file, for messages.
-    place: str
+    location: str
     marks: Mapping[str, Mark] = {}
     # Further numbers that the user asked for, which never decide.
     values: Mapping[str, Mark] = {}

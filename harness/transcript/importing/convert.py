@@ -66,7 +66,7 @@ class GroupColumns:
         if name == "truth":
             return result.truth or result.expect
         if name not in result.columns:
-            raise ForeignError(f"{result.place}: no column '{name}', which --{self.option} names")
+            raise ForeignError(f"{result.location}: no column '{name}', which --{self.option} names")
         return plain_text(result.columns[name])
 
 
@@ -140,7 +140,7 @@ class RecordMaker:
             group, unit = stratum.of(result) if stratum else None, psu.of(result) if psu else None
             clash = None if alone else strata.clash(result.id if unit is None else unit, group or "", option="--")
             if clash:
-                raise ForeignError(f"{result.place}: {clash}")
+                raise ForeignError(f"{result.location}: {clash}")
             yield self._trial(result, repeat if self._repeated else None, group, unit)
 
     def _trial(self, result: ImportedAnswer, repeat: int | None, stratum: str | None, psu: str | None) -> Trial:
@@ -265,7 +265,7 @@ def with_ids(imported: ImportedRun, column: str | None) -> Iterable[ImportedAnsw
     if column is None or imported.keyed:
         return imported.results
     return [
-        structs.replace(result, id=as_text(look_up({"id": result.id, **result.columns}, column, result.place)))
+        structs.replace(result, id=as_text(look_up({"id": result.id, **result.columns}, column, result.location)))
         for result in imported.results
     ]
 
@@ -279,14 +279,14 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
     seen: dict[tuple[str, int], ImportedAnswer] = {}
     cases: dict[str, ImportedAnswer] = {}
     for result in results:
-        place = _within(result, imported.source)
+        location = _within(result, imported.source)
         if not result.id:
-            mistakes.add("no id; every case needs one", place=place)
+            mistakes.add("no id; every case needs one", place=location)
         elif (result.id, result.repeat) in seen:
             text = "give each case an id of its own, or name the column that numbers repeated answers: --repeat COLUMN"
-            mistakes.add(f"id '{result.id}' appears twice; {text}", place=place)
+            mistakes.add(f"id '{result.id}' appears twice; {text}", place=location)
         elif cases.setdefault(result.id, result).expect != result.expect:
-            mistakes.add(f"id '{result.id}' has a different ground truth than before", place=place)
+            mistakes.add(f"id '{result.id}' has a different ground truth than before", place=location)
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
@@ -295,9 +295,9 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
 
 
 def _within(result: ImportedAnswer, source: str) -> str:
-    """The place without the name of the file, which the report has already."""
-    place = result.place.removeprefix(source)
-    return f"line {place[1:]}" if place[1:].isdecimal() else place.lstrip(": ")
+    """The location without the name of the file, which the report has already."""
+    location = result.location.removeprefix(source)
+    return f"line {location[1:]}" if location[1:].isdecimal() else location.lstrip(": ")
 
 
 def _ordered(results: Sequence[ImportedAnswer]) -> list[ImportedAnswer]:

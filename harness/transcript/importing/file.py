@@ -145,28 +145,28 @@ def _unpacked(path: Path) -> Path:
     return copy
 
 
-def decode(data: bytes, kind: type[T], place: str) -> T:
+def decode(data: bytes, kind: type[T], location: str) -> T:
     """JSON as a type. NaN and Infinity, which Python writes although JSON has neither, are accepted."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise ForeignError(f"{place}: not as expected: {error}") from None
+        raise ForeignError(f"{location}: not as expected: {error}") from None
     except BAD_JSON as error:
-        return _decode_nan(data, kind, place, error)
+        return _decode_nan(data, kind, location, error)
 
 
-def _decode_nan(data: bytes, kind: type[T], place: str, first: Exception) -> T:
+def _decode_nan(data: bytes, kind: type[T], location: str, first: Exception) -> T:
     if not any(word in data for word in (b"NaN", b"Infinity")):
-        raise ForeignError(f"{place}: not JSON: {first}") from None
+        raise ForeignError(f"{location}: not JSON: {first}") from None
     try:
         parsed = json.loads(data)
         # Fails for a lone surrogate, which could not be written.
         msgspec.json.encode(parsed)
         return msgspec.convert(parsed, type=kind)
     except msgspec.ValidationError as error:
-        raise ForeignError(f"{place}: not as expected: {error}") from None
+        raise ForeignError(f"{location}: not as expected: {error}") from None
     except BAD_JSON as error:
-        raise ForeignError(f"{place}: not JSON: {error}") from None
+        raise ForeignError(f"{location}: not JSON: {error}") from None
 
 
 def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str, Any]:
@@ -185,11 +185,11 @@ def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str
     return columns
 
 
-def look_up(row: Mapping[str, Any], name: str, place: str) -> Any:
+def look_up(row: Mapping[str, Any], name: str, location: str) -> Any:
     """The value of a column; a dotted name goes into nested objects."""
     value = find(row, name)
     if value is NOWHERE:
-        raise ForeignError(f"{place}: no column '{name}'; {nearest(name, flat(row))}")
+        raise ForeignError(f"{location}: no column '{name}'; {nearest(name, flat(row))}")
     return value
 
 
@@ -237,7 +237,7 @@ _MARKS = {
 }
 
 
-def as_mark(value: object, place: str) -> float | None:
+def as_mark(value: object, location: str) -> float | None:
     """A mark as a number; None if there is none. An error unless it is a number, or yes or no."""
     if value is None or value == "":
         return None
@@ -248,20 +248,22 @@ def as_mark(value: object, place: str) -> float | None:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ForeignError(f"{place}: {shown(value)} is neither a finite number nor true or false")
+        raise ForeignError(f"{location}: {shown(value)} is neither a finite number nor true or false")
     return number
 
 
-def as_metric(value: object, place: str) -> float | None:
+def as_metric(value: object, location: str) -> float | None:
     """One of several marks; as another may decide, one that is not finite is not a mistake yet."""
-    return value if isinstance(value, float) else as_mark(value, place)
+    return value if isinstance(value, float) else as_mark(value, location)
 
 
-def as_value(value: object, place: str) -> float | None:
+def as_value(value: object, location: str) -> float | None:
     """A cell as a number to keep; None if it is empty or NaN, which libraries write in several ways."""
     empty = isinstance(value, str) and value.strip().lower() in ("", "nan")
     return (
-        None if empty or value is NOWHERE or (isinstance(value, float) and math.isnan(value)) else as_mark(value, place)
+        None
+        if empty or value is NOWHERE or (isinstance(value, float) and math.isnan(value))
+        else as_mark(value, location)
     )
 
 

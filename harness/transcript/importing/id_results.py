@@ -72,7 +72,7 @@ def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> Impo
     kind = ErrorKind.CRASH if error and not resolved else None
     return ImportedAnswer(
         id=name,
-        place=f"{source.name}: {name}",
+        location=f"{source.name}: {name}",
         marks={RESOLVED: float(resolved)},
         error=kind,
         message="an error according to its report" if kind else "",
@@ -93,11 +93,11 @@ def read_mapping(source: ForeignFile, _options: ImportOptions) -> list[ImportedR
     _check_keys_differ(source)
     results = []
     for name, value in document.items():
-        place = f"{source.name}: {name}"
+        location = f"{source.name}: {name}"
         columns = flat(value) if isinstance(value, Mapping) else {}
         parts = {key: part for key, part in columns.items() if is_mark(part)} or {RESOLVED: value}
-        marks: dict[str, Mark] = {key: as_metric(part, f"{place}: {key}") for key, part in parts.items()}
-        results.append(ImportedAnswer(name, place, marks, columns=columns | _repository(name)))
+        marks: dict[str, Mark] = {key: as_metric(part, f"{location}: {key}") for key, part in parts.items()}
+        results.append(ImportedAnswer(name, location, marks, columns=columns | _repository(name)))
     names = {key for result in results for key in result.marks}
     return [_imported(source, results, next((key for key in _VERDICTS if key in names), None), [])]
 

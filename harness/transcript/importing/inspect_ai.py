@@ -162,18 +162,18 @@ class InspectArchive:
     def read(self, name: str) -> bytes:
         """The content of a member; an error if it is damaged or suspiciously large."""
         info = self._members[name]
-        place = f"{self._name}: {name}"
+        location = f"{self._name}: {name}"
         allowed = min(MAX_MEMBER_BYTES, ALWAYS_ALLOWED + MAX_RATIO * info.compress_size)
         if info.file_size > allowed:
-            raise ForeignError(f"{place}: would unpack to {info.file_size:,} bytes; refused")
+            raise ForeignError(f"{location}: would unpack to {info.file_size:,} bytes; refused")
         try:
             with self._open(info) as content:
                 # The actual content, whatever size the index claims.
                 data = content.read(info.file_size + 1)
         except Exception as error:  # from zipfile, zlib or zstandard, which are not all imported here
-            raise ForeignError(f"{place}: damaged: {error}") from None
+            raise ForeignError(f"{location}: damaged: {error}") from None
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-            raise ForeignError(f"{place}: damaged: its size or checksum is not what the archive says")
+            raise ForeignError(f"{location}: damaged: its size or checksum is not what the archive says")
         return data
 
     def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
@@ -321,18 +321,18 @@ def _missing(log: _Log, samples: list[_Sample]) -> str:
 
 
 def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
-    place = f"{source.name}: sample {sample.id}"
+    location = f"{source.name}: sample {sample.id}"
     scores = _scores(sample)
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
     for scorer, score in scores.items():
         for name, value in _values(scorer, score.value):
-            marks[name] = _mark(value, f"{place}: {name}")
+            marks[name] = _mark(value, f"{location}: {name}")
             answers[name] = as_text(score.answer) if score.answer is not None else sample.output.completion
     error = _error(sample, bool(scores))
     return ImportedAnswer(
         id=str(sample.id),
-        place=place,
+        location=location,
         marks=marks,
         answers={} if error else answers,
         expect=_expected(sample.target),
@@ -359,11 +359,11 @@ def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield scorer, value
 
 
-def _mark(value: Any, place: str) -> Mark:
+def _mark(value: Any, location: str) -> Mark:
     """A letter or number as a mark; a NaN means that the sample was not scored."""
     if isinstance(value, str) and value in _LETTERS:
         return _LETTERS[value]
-    return None if is_nan(value) else as_mark(value, place)
+    return None if is_nan(value) else as_mark(value, location)
 
 
 def _error(sample: _Sample, scored: bool) -> ErrorKind | None:

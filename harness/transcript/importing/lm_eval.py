@@ -117,18 +117,18 @@ def _result(source: ForeignFile, doc_id: str, lines: list[tuple[int, dict[str, A
     marks: dict[str, Mark] = {}
     answers: dict[str, Any] = {}
     for number, line in lines:
-        place = f"{source.name}:{number}"
+        location = f"{source.name}:{number}"
         for metric, value in _metrics(line):
             name = metric if _filter(line) == NO_FILTER else f"{metric},{_filter(line)}"
             if name in marks:
-                raise ForeignError(f"{place}: doc_id {doc_id} appears twice; a file holds one run of one task")
-            marks[name] = as_metric(value, f"{place}: {metric}")
+                raise ForeignError(f"{location}: doc_id {doc_id} appears twice; a file holds one run of one task")
+            marks[name] = as_metric(value, f"{location}: {metric}")
             answers[name] = _answer(line.get("filtered_resps", line.get("resps")), metric)
     number, line = lines[0]
     doc = line.get("doc")
     return ImportedAnswer(
         id=doc_id,
-        place=f"{source.name}:{number}",
+        location=f"{source.name}:{number}",
         marks=marks,
         answers=answers,
         expect=as_text(line.get("target")),

@@ -23,11 +23,11 @@ BLOCK = 2_000
 _PLAIN_MARKS = frozenset((None, 0.0, 1.0))
 
 
-class PlacedMark(NamedTuple):
+class LocatedMark(NamedTuple):
     """A mark, the number of its answer, and where that is in the file."""
 
     number: int
-    place: str
+    location: str
     mark: float
 
 
@@ -38,8 +38,8 @@ class MetricFacts:
     # How many have one.
     marks: int = 0
     # The first that is neither 0 nor 1, and the first that is not finite.
-    graded: "PlacedMark | None" = None
-    infinite: "PlacedMark | None" = None
+    graded: "LocatedMark | None" = None
+    infinite: "LocatedMark | None" = None
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Survey:
             if not result.columns.keys() <= self.columns.keys():
                 self.columns.update(dict.fromkeys(result.columns))
                 if len(self.columns) > MAX_COLUMNS:
-                    raise ForeignError(f"{result.place}: more than {MAX_COLUMNS:,} columns; leave some out")
+                    raise ForeignError(f"{result.location}: more than {MAX_COLUMNS:,} columns; leave some out")
 
     def _add_marks(self, name: str, judged: Sequence[ImportedAnswer]) -> None:
         facts = self.metrics.setdefault(name, MetricFacts())
@@ -102,9 +102,9 @@ class Survey:
             return
         for number, (mark, result) in enumerate(zip(marks, judged, strict=True), self.judged):
             if mark not in _PLAIN_MARKS and mark is not None:
-                facts.graded = facts.graded or PlacedMark(number, result.place, mark)
+                facts.graded = facts.graded or LocatedMark(number, result.location, mark)
                 if not math.isfinite(mark):
-                    facts.infinite = facts.infinite or PlacedMark(number, result.place, mark)
+                    facts.infinite = facts.infinite or LocatedMark(number, result.location, mark)
 
     def _checked(self, cases: SortedTexts) -> Iterator[str]:
         """The sorted cases, many at a time; equal ids follow one another."""
@@ -185,10 +185,12 @@ def _only_binary(imported: ImportedRun, survey: Survey, names: list[str], option
 def _check_marks(facts: MetricFacts, names: list[str], metric: str, at: float | None) -> None:
     infinite, graded = facts.infinite, facts.graded
     if infinite is not None and (at is not None or graded is None or infinite.number <= graded.number):
-        raise ForeignError(f"{infinite.place}: {metric}: {infinite.mark} is neither a finite number nor true or false")
+        raise ForeignError(
+            f"{infinite.location}: {metric}: {infinite.mark} is neither a finite number nor true or false"
+        )
     if at is None and graded is not None:
         raise ForeignError(
-            f"{graded.place}: {metric} is {graded.mark:g}, neither 0 nor 1; --success-at X says from which mark an "
+            f"{graded.location}: {metric} is {graded.mark:g}, neither 0 nor 1; --success-at X says from which mark an "
             f"answer is right{_others(names, metric)} (the marks are kept as values, for hate compare --statistic)"
         )
 

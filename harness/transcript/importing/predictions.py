@@ -108,7 +108,7 @@ class Predictions:
 
     def _probability(self, result: ImportedAnswer, label: str) -> float | None:
         column = self._column(label)
-        return None if column is None else as_mark(result.columns.get(column), f"{result.place}: {column}")
+        return None if column is None else as_mark(result.columns.get(column), f"{result.location}: {column}")
 
 
 @dataclass(frozen=True)

@@ -241,14 +241,14 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> ImportedAnswer:
-    place = f"{source.name}: test {case} of {_provider(row)}"
+    location = f"{source.name}: test {case} of {_provider(row)}"
     failed = row.failure_reason == _BY_ERROR or (row.failure_reason is None and row.error and not row.grading_result)
     test = row.test
     description: dict[str, Any] = {"description": test.description} if test.description else {}
     return ImportedAnswer(
         id=str(case),
-        place=place,
-        marks=_marks(row, place),
+        location=location,
+        marks=_marks(row, location),
         expect=_expected(test),
         actual=None if failed else _output(row.response),
         error=ErrorKind.CRASH if failed else None,
@@ -259,11 +259,11 @@ def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> Im
     )
 
 
-def _marks(row: _Row, place: str) -> dict[str, Mark]:
+def _marks(row: _Row, location: str) -> dict[str, Mark]:
     marks: dict[str, Mark] = {PASS: float(row.success)}
     if row.score is not None:
-        marks["score"] = as_metric(row.score, f"{place}: score")
-    return marks | {name: as_metric(value, f"{place}: {name}") for name, value in (row.named_scores or {}).items()}
+        marks["score"] = as_metric(row.score, f"{location}: score")
+    return marks | {name: as_metric(value, f"{location}: {name}") for name, value in (row.named_scores or {}).items()}
 
 
 def _expected(test: _Test) -> str:

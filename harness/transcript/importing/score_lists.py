@@ -146,7 +146,7 @@ class _TrialScores:
         self.results.append(
             ImportedAnswer(
                 id=trial,
-                place=f"{self.source.name}:{number}",
+                location=f"{self.source.name}:{number}",
                 marks={CORRECT: float(accepted == positive)},
                 # The truth is a part of the test's identity, as in a table of predictions.
                 expect=expect,

@@ -48,7 +48,7 @@ class RowBlock(Protocol):
     """Some rows of a table, never none."""
 
     @property
-    def places(self) -> Sequence[str]:
+    def locations(self) -> Sequence[str]:
         """Where each row is in its file, for messages."""
 
     def names(self) -> list[str]:
@@ -57,7 +57,7 @@ class RowBlock(Protocol):
     def cells(self, name: str) -> Sequence[Any]:
         """A column; NOWHERE for a row that does not have it."""
 
-    def row(self, place: int) -> Mapping[str, Any]:
+    def row(self, index: int) -> Mapping[str, Any]:
         """One row by column."""
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
@@ -68,8 +68,8 @@ def required(block: RowBlock, name: str) -> Sequence[Any]:
     """A column that every row must have."""
     cells = block.cells(name)
     if type(NOWHERE) in map(type, cells):
-        place = next(place for place, cell in enumerate(cells) if cell is NOWHERE)
-        raise ForeignError(f"{block.places[place]}: no column '{name}'; {nearest(name, flat(block.row(place)))}")
+        index = next(index for index, cell in enumerate(cells) if cell is NOWHERE)
+        raise ForeignError(f"{block.locations[index]}: no column '{name}'; {nearest(name, flat(block.row(index)))}")
     return cells
 
 
@@ -77,7 +77,7 @@ def required(block: RowBlock, name: str) -> Sequence[Any]:
 class TextRows:
     """Rows of a delimited table: all cells are texts, and all rows have the same columns."""
 
-    places: Sequence[str]
+    locations: Sequence[str]
     columns: Mapping[str, Sequence[str]]
 
     def names(self) -> list[str]:
@@ -86,11 +86,11 @@ class TextRows:
 
     def cells(self, name: str) -> Sequence[Any]:
         """A column."""
-        return self.columns[name] if name in self.columns else [NOWHERE] * len(self.places)
+        return self.columns[name] if name in self.columns else [NOWHERE] * len(self.locations)
 
-    def row(self, place: int) -> Mapping[str, Any]:
+    def row(self, index: int) -> Mapping[str, Any]:
         """One row."""
-        return {name: cells[place] for name, cells in self.columns.items()}
+        return {name: cells[index] for name, cells in self.columns.items()}
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
         """The columns of the cases."""
@@ -98,7 +98,7 @@ class TextRows:
         names = list(dict.fromkeys([*own, *(name for name in groups if name in self.columns)]))
         if len(names) == 1:
             return [{names[0]: cell} for cell in self.columns[names[0]]]
-        rows = zip(*(self.columns[name] for name in names), strict=True) if names else [()] * len(self.places)
+        rows = zip(*(self.columns[name] for name in names), strict=True) if names else [()] * len(self.locations)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -106,7 +106,7 @@ class TextRows:
 class ObjectRows:
     """Rows that are JSON objects."""
 
-    places: Sequence[str]
+    locations: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
 
     def names(self) -> list[str]:
@@ -117,9 +117,9 @@ class ObjectRows:
         """A column; a dotted name goes into nested objects."""
         return [find(row, name) for row in self.rows]
 
-    def row(self, place: int) -> Mapping[str, Any]:
+    def row(self, index: int) -> Mapping[str, Any]:
         """One row."""
-        return self.rows[place]
+        return self.rows[index]
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
         """The columns of the cases."""
@@ -172,13 +172,13 @@ def _of_one_width(
 
 
 def object_rows(placed: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[RowBlock]:
-    """Rows that are JSON objects, each given with its place."""
+    """Rows that are JSON objects, each given with its location."""
     for block in in_lists(iter(placed), BLOCK):
-        yield ObjectRows([place for place, _ in block], [row for _, row in block])
+        yield ObjectRows([location for location, _ in block], [row for _, row in block])
 
 
 def parquet_rows(source: ForeignFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Rows of a Parquet file, each with its place."""
+    """Rows of a Parquet file, each with its location."""
     try:
         for number, row in parquet_table(source.content):
             yield f"{source.name}: row {number}", row
@@ -282,7 +282,7 @@ class _RowReader:
         labels, count = _LabelTexts(), 0
         for block in self.rows:
             yield from self._answers(block, count, labels)
-            count += len(block.places)
+            count += len(block.locations)
 
     def finish(self, imported: ImportedRun) -> ImportedRun:
         """The run with its verdict, and with the threshold if the score decided."""
@@ -295,17 +295,17 @@ class _RowReader:
 
     def _answers(self, block: RowBlock, before: int, labels: "_LabelTexts") -> Iterator[ImportedAnswer]:
         """Column by column: a million rows take several times as long one by one."""
-        fields, places = self.fields, block.places
+        fields, locations = self.fields, block.locations
         expect = self._expected(block, labels)
         actual = self._given(block, labels)
-        score: Sequence[float | None] = [None] * len(places)
+        score: Sequence[float | None] = [None] * len(locations)
         if fields.score is not None:
-            score = _marks(block.cells(fields.score), fields.score, places)
+            score = _marks(block.cells(fields.score), fields.score, locations)
         positive = self._positives(block)
         return map(
             ImportedAnswer,
             map(str, count(before + 1)) if fields.id is None else _texts(required(block, fields.id)),
-            places,
+            locations,
             self._verdicts(block, _Answers(expect, actual, score, positive)),
             self._values(block),
             expect,
@@ -325,19 +325,19 @@ class _RowReader:
 
     def _expected(self, block: RowBlock, labels: "_LabelTexts") -> Sequence[str]:
         if self.fields.expect is None:
-            return [""] * len(block.places)
+            return [""] * len(block.locations)
         texts = _texts(required(block, self.fields.expect))
         if not self.predicted:
             return texts
         texts = list(map(labels.__getitem__, texts))
         if "" in texts:
-            raise ForeignError(f"{block.places[texts.index('')]}: no true label; every row needs one")
+            raise ForeignError(f"{block.locations[texts.index('')]}: no true label; every row needs one")
         return texts
 
     def _given(self, block: RowBlock, labels: "_LabelTexts") -> Sequence[Any]:
         """The answers; None for a refusal."""
         if self.fields.actual is None:
-            return [None] * len(block.places)
+            return [None] * len(block.locations)
         cells = [None if cell is NOWHERE or cell == "" else cell for cell in block.cells(self.fields.actual)]
         return [None if cell is None else labels[as_text(cell)] for cell in cells] if self.predicted else cells
 
@@ -345,7 +345,7 @@ class _RowReader:
         """The verdict of the table, or else whether the answer was accepted if and only if it should be."""
         fields, at = self.fields, self.options.success_at
         if fields.success is not None:
-            marks = _marks(required(block, fields.success), fields.success, block.places)
+            marks = _marks(required(block, fields.success), fields.success, block.locations)
             return [{fields.success: mark} for mark in marks]
         if fields.actual is not None:
             if fields.expect is None:
@@ -363,7 +363,10 @@ class _RowReader:
         if not self.values:
             return repeat(_NOTHING)
         columns = [
-            [as_value(cell, f"{place}: {name}") for place, cell in zip(block.places, block.cells(name), strict=True)]
+            [
+                as_value(cell, f"{location}: {name}")
+                for location, cell in zip(block.locations, block.cells(name), strict=True)
+            ]
             for name in self.values
         ]
         return [dict(zip(self.values, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -371,22 +374,22 @@ class _RowReader:
     def _positives(self, block: RowBlock) -> Sequence[bool]:
         name = self.fields.positive
         if name is None:
-            return [True] * len(block.places)
+            return [True] * len(block.locations)
         cells = required(block, name)
-        marks = _marks(cells, name, block.places)
-        for place, mark in enumerate(marks):
+        marks = _marks(cells, name, block.locations)
+        for index, mark in enumerate(marks):
             if mark not in (None, 0.0, 1.0):
-                raise ForeignError(f"{block.places[place]}: {name}: {shown(cells[place])} is not true or false")
+                raise ForeignError(f"{block.locations[index]}: {name}: {shown(cells[index])} is not true or false")
         return [mark != 0.0 for mark in marks]
 
     @staticmethod
     def _repeats(block: RowBlock, name: str) -> list[int]:
         cells = required(block, name)
-        marks = _marks([1 if cell is None else cell for cell in cells], name, block.places)
-        for place, mark in enumerate(marks):
+        marks = _marks([1 if cell is None else cell for cell in cells], name, block.locations)
+        for index, mark in enumerate(marks):
             if mark is None or mark != int(mark) or not 0 <= mark < 1e9:
-                text = f"{shown(cells[place])} is not the number of a repeat"
-                raise ForeignError(f"{block.places[place]}: {name}: {text}")
+                text = f"{shown(cells[index])} is not the number of a repeat"
+                raise ForeignError(f"{block.locations[index]}: {name}: {text}")
         return [int(mark) for mark in marks if mark is not None]
 
 
@@ -403,15 +406,15 @@ def _texts(cells: Sequence[Any]) -> Sequence[str]:
     return cells if {*map(type, cells)} == {str} else list(map(as_text, cells))
 
 
-def _marks(cells: Sequence[Any], name: str, places: Sequence[str]) -> Sequence[float | None]:
+def _marks(cells: Sequence[Any], name: str, locations: Sequence[str]) -> Sequence[float | None]:
     """Cells as marks; None for a row without one. Nearly all tables have plain numbers only."""
     with contextlib.suppress(ValueError, TypeError, OverflowError):
         numbers = list(map(float, cells))
         if all(map(math.isfinite, numbers)):
             return numbers
     return [
-        None if cell is NOWHERE else as_mark(cell, f"{place}: {name}")
-        for place, cell in zip(places, cells, strict=True)
+        None if cell is NOWHERE else as_mark(cell, f"{location}: {name}")
+        for location, cell in zip(locations, cells, strict=True)
     ]
 
 

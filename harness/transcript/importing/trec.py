@@ -38,9 +38,9 @@ class RankedTopic:
     def average_precision(self) -> float:
         """The mean, over all relevant documents, of the precision where each is found; 0 for those that are not."""
         hits, total = 0, 0.0
-        for place, gain in enumerate(self.gains, 1):
+        for rank, gain in enumerate(self.gains, 1):
             hits += gain > 0
-            total += hits / place if gain > 0 else 0.0
+            total += hits / rank if gain > 0 else 0.0
         return total / len(self.ideal)
 
     def ndcg(self, depth: int) -> float:
@@ -53,8 +53,8 @@ class RankedTopic:
 
     @property
     def reciprocal_rank(self) -> float:
-        """One over the place of the first relevant document."""
-        return next((1 / place for place, gain in enumerate(self.gains, 1) if gain > 0), 0.0)
+        """One over the rank of the first relevant document."""
+        return next((1 / rank for rank, gain in enumerate(self.gains, 1) if gain > 0), 0.0)
 
     @property
     def recall(self) -> float:
@@ -75,7 +75,7 @@ class RankedTopic:
 
 
 def _discounted(gains: Sequence[int]) -> float:
-    return sum(max(gain, 0) / math.log2(place + 1) for place, gain in enumerate(gains, 1))
+    return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
 
 
 def read_run(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
@@ -110,7 +110,7 @@ def _result(
     ranked = RankedTopic([relevance.get(document, 0) for document in ordered], ideal)
     return ImportedAnswer(
         id=topic,
-        place=f"{source.name}: topic {topic}",
+        location=f"{source.name}: topic {topic}",
         marks=dict(ranked.marks),
         expect=f"{len(ideal)} relevant of {len(relevance)} judged",
         actual=ordered[0] if ordered else None,
