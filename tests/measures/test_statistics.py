@@ -30,8 +30,8 @@ from tests.analysis.transcripts import aligned, transcript
 
 OUTCOME_STATISTICS = [name for name, measure in MEASURES.items() if measure.reads is Reads.OUTCOME]
 STATISTICS = [*OUTCOME_STATISTICS, "auc", "eer"]
-# Measures of scores whose numbers are checked in test_verification_measures.py and
-# tests/stats/test_curves_precision.py.
+# Measures of scores whose numbers are checked in test_curve_measures.py and
+# tests/stats/curves/test_precision.py.
 OF_SCORES = ["average_precision", "cllr", "min_cllr", "brier", "ece"]
 
 

@@ -22,7 +22,7 @@ from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
 from tests.simulation import experiments, slack
 
-SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
+SETS = json.loads((Path(__file__).parents[2] / "data" / "curves" / "proc.json").read_text())["sets"]
 
 
 def draw(seed: int, n: int = 40) -> tuple[FloatArray, FloatArray, BoolArray]:

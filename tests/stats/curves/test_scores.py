@@ -14,7 +14,7 @@ from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.curves.roc import auc, average_precision, corners, partial_auc, points, thinned
 from harness.stats.curves.scores import ThresholdCounts, threshold_counts
 
-SETS = json.loads((Path(__file__).parents[1] / "data" / "curves" / "proc.json").read_text())["sets"]
+SETS = json.loads((Path(__file__).parents[2] / "data" / "curves" / "proc.json").read_text())["sets"]
 
 
 def draw(seed: int, n: int = 200, *, levels: int = 12) -> tuple[FloatArray, BoolArray, FloatArray]:
