@@ -14,7 +14,7 @@ from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
-from harness.options.fusing import FuseOptions, FusionRule
+from harness.options.comparing import FuseOptions, FusionRule
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.fusion import (
     LogisticModel,

@@ -8,9 +8,15 @@ from harness.analysis.compare import compare_runs, runs_of_table
 from harness.analysis.comparison import Comparison
 from harness.analysis.pairs import Pair
 from harness.api.extension import asked_for, extendable
-from harness.api.operating import development_runs
 from harness.api.result import PictureResult
-from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
+from harness.api.transcripts import (
+    OpenedTranscripts,
+    Transcripts,
+    baseline_remark,
+    development_runs,
+    metric_remark,
+    open_transcripts,
+)
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.model import join_names

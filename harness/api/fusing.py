@@ -11,7 +11,7 @@ from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcr
 from harness.engine.unit_tally import has_design
 from harness.files.digest import file_sha256
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
-from harness.options.fusing import FuseOptions
+from harness.options.comparing import FuseOptions
 from harness.site.local_runs import one_line
 from harness.tasks.judge import Judge
 from harness.transcript.format import AlgorithmInfo, Header, InterfaceInfo, new_header

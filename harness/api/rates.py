@@ -1,16 +1,24 @@
-"""Each transcript by itself from Python: `rate`."""
+"""Each transcript by itself from Python: `rate`; and runs that were looked at while they grew, `--sequential`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
+from harness.analysis.sequential import SequentialComparison, compare_sequentially, sequential_json
 from harness.api.extension import extendable
-from harness.api.operating import development_runs
-from harness.api.result import PictureResult
-from harness.api.transcripts import Transcripts, open_transcripts
-from harness.options import PictureOptions
-from harness.options.comparing import RateOptions
+from harness.api.result import PictureResult, Result
+from harness.api.transcripts import OpenedTranscripts, Transcripts, development_runs, open_transcripts
+from harness.errors import UsageError
+from harness.options import (
+    ConfidenceOptions,
+    DesignOptions,
+    DownloadOptions,
+    PartialOptions,
+    PictureOptions,
+    SeedOptions,
+)
+from harness.options.comparing import CompareOptions, IntersectOptions, RateOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
@@ -18,6 +26,7 @@ from harness.report.plots.scores import plot_reliability
 from harness.report.plots.values import plot_errors
 from harness.report.rate import rate_blocks, rate_json
 from harness.report.rate import tidy_table as rate_table
+from harness.report.sequential import sequential_blocks, tidy_table
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 
@@ -74,3 +83,52 @@ def _rate(transcripts: Transcripts, options: RateOptions) -> RateResult:
     opened = open_transcripts(transcripts, options)
     replication = Replication(confidence=options.confidence, seed=options.seed)
     return RateResult(rate_runs(opened.runs(), options, development), replication, opened.notes)
+
+
+@dataclass(frozen=True, repr=False)
+class SequentialResult(Result):
+    """Rates and differences of the whole test, with intervals that hold at every moment."""
+
+    found: SequentialComparison
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> Any:
+        """As documented for the option."""
+        return sequential_json(self.found)
+
+    def blocks(self) -> Sequence[Block]:
+        """Verdicts first."""
+        return sequential_blocks(self.found)
+
+    def table(self) -> Table:
+        """A row for each pair, or for each run by itself."""
+        return tidy_table(self.found)
+
+    @property
+    def first_is_worse(self) -> bool:
+        """Whether another is known to be better than the first."""
+        first = self.found.rates[0].name
+        return any(pair.a == first and pair.interval.high < 0 for pair in self.found.pairs)
+
+
+# Options that mean something for runs that are looked at while they grow; only the cases that all have count anyway.
+_TAKEN = (
+    "sequential",
+    "statistic",
+    IntersectOptions,
+    DesignOptions,
+    ConfidenceOptions,
+    SeedOptions,
+    PartialOptions,
+    DownloadOptions,
+)
+
+
+def sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> SequentialResult:
+    """The rates of the transcripts, and the differences of every two."""
+    kind = CompareOptions if isinstance(options, CompareOptions) else RateOptions
+    kind.taken_from(options).refuse_others("--sequential is for plain rates", *_TAKEN)
+    if options.statistic not in (None, "rate"):
+        raise UsageError(f"--sequential is for the rate, not for --statistic {options.statistic}")
+    found = compare_sequentially(opened.runs(), options, confidence=options.confidence, partial=options.partial)
+    return SequentialResult(found, opened.notes)

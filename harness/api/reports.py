@@ -1,35 +1,262 @@
 """Reports from Python: `make_report` of one transcript, its data sheet, or of several, their comparison."""
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.analysis.align import AlignedRuns, align
+from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.breakdown import Breakdown, break_down
 from harness.analysis.cells import Measurement
+from harness.analysis.cmc import match_curve, ranks_of_run
 from harness.analysis.compare import compare_runs
 from harness.analysis.comparison import Comparison
-from harness.analysis.rate import RunMeasures, rate_runs
-from harness.api.report_curves import confusion_section, curve_section, error_section, further_sentences
-from harness.api.report_material import ReportMaterial
-from harness.api.report_options import ReportOptions
-from harness.api.transcripts import Transcripts, baseline_remark, metric_remark, open_transcripts
-from harness.errors import OutputError, UsageError
+from harness.analysis.confusion import confusions
+from harness.analysis.curve import find_crossings
+from harness.analysis.curves import make_curves
+from harness.analysis.identification import identification
+from harness.analysis.notable_cases import CasesById
+from harness.analysis.rate import RunMeasures, distinct_groups, rate_runs
+from harness.analysis.run_curves import free_response_curves
+from harness.analysis.run_rates import repeats_of
+from harness.analysis.value_errors import errors_over_truth
+from harness.api.curves import CMC, FROC, PR, ROC
+from harness.api.runs import unit_words
+from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
+from harness.errors import HateError, OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.model import join_names
-from harness.options.comparing import CompareOptions, RateOptions
+from harness.options import OptionSet
+from harness.options.comparing import CompareOptions, ConfusionOptions, RateOptions, ReportOptions
+from harness.options.curves import CmcOptions, CurveOptions, FrocOptions
+from harness.options.declaration import declared_options
 from harness.report.blocks import Paragraphs
 from harness.report.numbers import self_reported_notes
 from harness.report.page import comparison as several
 from harness.report.page import data_sheet as sheet
-from harness.report.page.document import KeyFigures, Part, ReportPage, ReportSection
+from harness.report.page.cases import case_parts
+from harness.report.page.curves import curve_parts, error_parts
+from harness.report.page.data_sheet import confusion_parts
+from harness.report.page.document import Facts, KeyFigures, Part, ReportPage, ReportSection
 from harness.report.page.groups import GroupStudy, group_section
 from harness.report.page.html import page_html
 from harness.report.page.markdown import page_markdown
 from harness.report.page.pdf import page_pdf, pdf_library
+from harness.report.page.provenance import RunOrigin, origin_section, test_facts_part
+from harness.report.run_sentences import identification_sentences, repeats_sentence
 from harness.report.verdicts import error_lines
-from harness.transcript.format import now
+from harness.script.design import column_names
+from harness.site.find_transcripts import Source
+from harness.site.local_tests import CaseInput, TestHere, find_test_here
+from harness.stats.replication.method import Replication
+from harness.tasks import find_task
+from harness.transcript.format import Header, now
+from harness.transcript.read import read_end
+
+# Columns that are broken down if none are named.
+MAX_COLUMNS = 8
+# Groups that a column may have that nobody asked for.
+MAX_GROUPS = 12
+
+
+@dataclass(frozen=True)
+class ReportMaterial:
+    """The transcripts of a report, and what was asked for."""
+
+    opened: OpenedTranscripts
+    options: ReportOptions
+    # Their test, if it is known already.
+    known_test: TestHere | None = None
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All of them, read."""
+        return self.opened.runs()
+
+    @property
+    def baseline(self) -> str | None:
+        """The name under which the run is shown that all others are compared with."""
+        return self.opened.shown_name(self.options.baseline, self.runs)
+
+    @property
+    def header(self) -> Header:
+        """Of the first."""
+        return self.runs[0].columns.header
+
+    @cached_property
+    def test(self) -> TestHere | None:
+        """Their test, if it is here."""
+        return self.known_test or find_test_here(self.opened.paths[0], self.header)
+
+    @property
+    def synopsis(self) -> str:
+        """What the test is about; empty if it is not here."""
+        return "" if self.test is None else self.test.cases.script.file.test.synopsis
+
+    @property
+    def replication(self) -> Replication:
+        """How errors are estimated."""
+        return Replication(confidence=self.options.confidence, seed=self.options.seed)
+
+    def facts(self) -> Facts:
+        """What was tested."""
+        script = None if self.test is None else self.test.cases.script
+        return test_facts_part(self.header.test, script, self.header.design)
+
+    def origin(self, names: Sequence[str]) -> ReportSection:
+        """Where the numbers come from, and how to get them again."""
+        origins = [
+            RunOrigin(name, source.known_as, run.columns.header, read_end(source.path), run.self_reported)
+            for name, source, run in zip(names, self.opened.sources, self.runs, strict=True)
+        ]
+        flags = _changed_flags(replace(self.options, baseline=self.baseline))
+        return origin_section(origins, _command("report", self.opened.sources, *flags, "-o", "report.html"))
+
+    def breakdowns(self, study: Measurement, pairs: Sequence[tuple[int, int]]) -> list[Breakdown]:
+        """By the columns that were named; else by the declared ones, and others with few groups."""
+        if self.options.by:
+            return [break_down(study, pairs, by) for by in self.options.by]
+        declared = _declared(study.aligned)
+        columns = [*declared, *study.aligned.column_names()]
+        found: list[Breakdown] = []
+        for by, groups in distinct_groups(study.aligned, columns, apart=study.sampling.psu).items():
+            if len(found) == MAX_COLUMNS or (by not in declared and len(groups.labels) > MAX_GROUPS):
+                continue
+            with suppress(HateError):  # no group of it has a value
+                found.append(break_down(study, pairs, by))
+        return found
+
+    def case_section(self, aligned: AlignedRuns) -> ReportSection | None:
+        """Cases to look at, with their inputs: those on which runs differ, and those that none of them solves."""
+        most, cases, alone = self.options.cases, CasesById(aligned), len(aligned.names) == 1
+        kinds = [
+            (cases.differing(most), "cases on which they differ"),
+            (cases.unsteady(most), "cases that are solved at times"),
+            (cases.failed(most), "cases that failed" if alone else "cases that none of them solves"),
+        ]
+        inputs = self._inputs([case.id for found, _ in kinds for case in found.cases])
+        parts: list[Part] = []
+        for found, what in kinds:
+            parts += case_parts(found, aligned.names, inputs, what=what)
+        if not parts:
+            return None
+        for command in _command("show" if alone else "diff", self.opened.sources[:2]):
+            parts.append(Paragraphs([f"`{command}` looks into all cases."]))
+        return ReportSection("cases", "Cases to look at", parts)
+
+    def _inputs(self, ids: Sequence[str]) -> Mapping[str, CaseInput]:
+        try:
+            return {} if self.test is None else self.test.inputs(ids)
+        except HateError:  # the data was changed since
+            return {}
+
+
+def _command(verb: str, sources: Sequence[Source], *flags: str) -> list[str]:
+    """A command about transcripts; none if one of them was piped, since nobody can read it again."""
+    piped = any(source.piped for source in sources)
+    return [] if piped else [shlex.join(["hate", verb, *(source.known_as for source in sources), *flags])]
+
+
+def _declared(aligned: AlignedRuns) -> list[str]:
+    """The columns that the test declares, and that these cases have; strata of several columns are one."""
+    design, there = aligned.headers[0].design, aligned.column_names()
+    strata, cofactors = (column_names(design.get(key) or []) for key in ("stratum", "cofactors"))
+    kept = [name for name in strata if name in there] or ["stratum"] * bool(strata)
+    return [*kept, *(name for name in cofactors if name in there)]
+
+
+def _changed_flags(options: OptionSet) -> list[str]:
+    """The options that were given, as one would type them; without where the report goes."""
+    words, changed = list[str](), options.changed()
+    for declared in declared_options(type(options)):
+        if declared.name not in changed or declared.name == "output":
+            continue
+        value, flag = changed[declared.name], declared.spec.flags[-1]
+        if isinstance(value, tuple) and declared.spec.separator is None:
+            words += [word for one in value for word in (flag, str(one))]
+        elif isinstance(value, tuple):
+            words += [flag, (declared.spec.separator or ",").join(map(str, value))]
+        else:
+            words += [flag] if value is True else [flag, str(value)]
+    return words
+
+
+# Points of a curve: more cannot be seen, and all of them are in the page.
+POINTS = 400
+# Curves that can be told apart in one chart.
+MAX_CURVES = 7
+
+
+def curve_section(material: ReportMaterial) -> ReportSection | None:
+    """The curve that the task has: over a threshold, or over ranks; None if there is none."""
+    runs = material.runs[:MAX_CURVES]
+    try:
+        parts = _rank_parts(runs, material) if _uses_gallery(runs[0]) else _threshold_parts(runs, material)
+    except HateError:  # no scores, or cases of one kind only
+        return None
+    return ReportSection("curve", "Curve" if len(runs) == 1 else "Curves", parts)
+
+
+def _uses_gallery(run: Run) -> bool:
+    task = find_task(run.columns.header.test.task)
+    return task is not None and task.uses_gallery
+
+
+def _rank_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
+    options = CmcOptions.taken_from(material.options)
+    named = zip(runs, names_of(runs), strict=True)
+    ranked = [ranks_of_run(run, name, options, partial=options.partial) for run, name in named]
+    return curve_parts(CMC, [match_curve(one, options) for one in ranked], (), options.confidence)
+
+
+def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
+    options = replace(CurveOptions.taken_from(material.options), points=POINTS)
+    curves = make_curves(runs, options)
+    if all(curve.has_negatives for curve in curves):
+        return curve_parts(ROC, curves, find_crossings(curves), options.confidence)
+    precise, found = (
+        make_curves(runs, options, precise=True),
+        free_response_curves(runs, FrocOptions.taken_from(options)),
+    )
+    of_precision, of_recall = (
+        curve_parts(view, own, (), options.confidence) for view, own in ((PR, precise), (FROC, found))
+    )
+    # Both charts side by side, and then what is said about them.
+    return [of_precision[0], of_recall[0], *of_precision[1:], *of_recall[1:]]
+
+
+def confusion_section(material: ReportMaterial) -> ReportSection | None:
+    """The confusion matrix of a single run; None if its answers are not classes."""
+    options = ConfusionOptions.taken_from(material.options)
+    try:
+        [found] = confusions(material.runs, options)
+    except HateError:
+        return None
+    return ReportSection("confusion", "Which class is mistaken for which", confusion_parts(found, options.confidence))
+
+
+def error_section(run: RunMeasures, material: ReportMaterial) -> ReportSection | None:
+    """The errors of answers that are numbers; None if they are not."""
+    if not run.aligned.has_numbers:
+        return None
+    found = errors_over_truth(run.aligned, run.sampling, material.replication)
+    return ReportSection("errors", "Errors of the answers", error_parts(found, material.options.confidence))
+
+
+def further_sentences(material: ReportMaterial) -> list[str]:
+    """What `hate run` says beside the counts: of several answers to a case, and of an identification."""
+    [run], lines = material.runs, list[str]()
+    header, columns = material.header, run.columns
+    if isinstance(header.repeat, int) and columns.complete and len(columns.ids) % header.repeat == 0:
+        lines.append(f"{repeats_sentence(repeats_of(columns, header.repeat), unit_words(header))}.")
+    if _uses_gallery(run):
+        lines += [f"{line}." for line in identification_sentences(identification(material.opened.paths[0]))]
+    return lines
+
 
 SUFFIXES = (".html", ".htm", ".md", ".pdf")
 # Pairs that are compared in each group, and names in a title.

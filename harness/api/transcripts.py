@@ -15,6 +15,7 @@ from harness.files.outputs import refuse_inputs
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
 from harness.options.cases import CaseOptions
+from harness.options.comparing import CompareOptions, RateOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
@@ -108,6 +109,15 @@ def open_transcripts(
     refuse_inputs(options.outputs(), [source.path for source in sources])
     notes = list(dict.fromkeys(source.note for source in sources if source.note))
     return OpenedTranscripts(sources, [*notes, *(tell_apart(sources) if told_apart else [])])
+
+
+def development_runs(options: CompareOptions | RateOptions) -> "Sequence[Run]":
+    """Those that `--development` names, opened; none if thresholds are set on the cases themselves, or not at all."""
+    from harness.analysis.operating_point import criterion_of
+
+    if criterion_of(options) is None or not options.development:
+        return []
+    return open_transcripts(options.development, options, told_apart=False).runs()
 
 
 def listed(given: Given | Sequence[Given]) -> Sequence[Given]:

@@ -54,7 +54,7 @@ def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bo
 
 def find_ranks(words: Sequence[str], options: TestRunOptions) -> list[Given]:
     """The same for words that may also be similarity matrices, which are left as they are."""
-    from harness.api.matrices import is_matrix
+    from harness.api.identification import is_matrix
 
     others = [word for word in words if not is_matrix(word)]
     if not others:

@@ -1,21 +1,26 @@
-"""`hate show` and `hate diff`: the cases of a transcript, and those on which two differ."""
+"""`hate cases`, `hate show`, `hate diff` and `hate status`: cases of a test, of a run, of two; and how far a run is."""
 
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
 from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
 from harness.cli.arguments import find_transcripts
-from harness.cli.completion import complete_transcript
+from harness.cli.completion import complete_run, complete_transcript
 from harness.cli.options import FormatOptions, command_options
-from harness.cli.output import output_format, remark, terminal_width
+from harness.cli.options import test_argument as test_arg
+from harness.cli.output import emit_result, output_format, remark, terminal_width
 from harness.files.sorting import in_lists
-from harness.options.cases import DiffOptions, ShowOptions
-from harness.report.blocks import Table
-from harness.report.formats import Format, render
-from harness.report.text import fitted, safe
+from harness.model import plain_text
+from harness.options import option
+from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions, StatusOptions
+from harness.report.blocks import Cell, Table
+from harness.report.formats import Format, encode_json, render
+from harness.report.text import fitted, json_text, safe
 
 # How many rows of a table are laid out at a time, so that the first page appears at once.
 PAGE = 200
@@ -82,3 +87,98 @@ def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
     yield "\n".join(fitted(safe(line), sys.stdout) for line in heading) + "\n"
     for rows in in_lists(iter(table.rows), PAGE):
         yield render(Table(table.columns, rows), Format.TABLE, terminal_width=terminal_width())
+
+
+class CaseListCommandOptions(CaseListOptions):
+    """Options of `hate cases`, and how to print."""
+
+    style: str = option(
+        "--format",
+        "JSON lines, with every input as it is, or a table for spreadsheets.",
+        default="jsonl",
+        choices=("jsonl", "csv"),
+    )
+
+
+@click.command("cases")
+@test_arg
+@command_options(CaseListCommandOptions)
+def cases_command(test: str, options: CaseListCommandOptions) -> None:
+    """List the cases of TEST with their inputs, to compute answers elsewhere.
+
+    A file is named by its whole path. What a program is not told is not shown. Write the answers into a table with a
+    column id and one of label, score, scores, value or answer, name it in interface.toml, and let the harness judge:
+
+    \b
+    hate cases hdigits > cases.jsonl
+    cat interface.toml
+      [algorithm]
+      name = "mine"
+      [scores]
+      table = "answers.csv"
+    hate run hdigits
+    """
+    from harness.api.runs import case_list, load_test
+
+    cases = load_test(test, libraries=options.libraries, offline=options.offline)
+    records = case_list(cases, CaseListOptions.taken_from(options))
+    if options.style == "csv":
+        print(render(_table(list(records)), Format.CSV), end="")
+        return
+    for record in records:
+        print(json_text(encode_json(record).decode()))
+
+
+def _table(records: Sequence[dict[str, Any]]) -> Table:
+    """A column for each column of the cases, after those that every test has."""
+    fixed = [name for name in ("id", "input", "expect", "positive", "truth") if any(name in one for one in records)]
+    own = list(dict.fromkeys(name for one in records for name in one.get("columns", {})))
+    rows: list[list[Cell]] = [
+        [*(_cell(one.get(name)) for name in fixed), *(_cell(one.get("columns", {}).get(name)) for name in own)]
+        for one in records
+    ]
+    return Table([*fixed, *own], rows)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, (list, dict)):
+        return json_text(encode_json(value).decode())
+    return value if isinstance(value, str) else plain_text(value)
+
+
+class StatusCommandOptions(StatusOptions, FormatOptions):
+    """Options of `hate status`, and how to print."""
+
+    watch: bool = option("--watch", "Print it again and again, until the run ends.", default=False)
+
+
+@click.command("status")
+@click.argument("file", required=False, shell_complete=complete_run)
+@command_options(StatusCommandOptions)
+def status_command(file: str | None, options: StatusCommandOptions) -> None:
+    """How far a run is: cases done, speed, time left, errors, and the counts so far with their interval.
+
+    FILE is its transcript, which is only read, or NAME of the algorithm; without it, the newest run here.
+
+    \b
+    hate status
+    hate status transcripts/hdigits/mine.jsonl --watch
+    """
+    from harness.api.status import RunWatch, find_run, status
+    from harness.transcript.status import RunState
+
+    if not options.watch:
+        emit_result(status(file, options), options.style)
+        return
+    watch, state = RunWatch(find_run(file)), RunState.RUNNING
+    while state is RunState.RUNNING:
+        found = watch.look()
+        state = found.run.state
+        click.clear()
+        emit_result(found, options.style)
+        sys.stdout.flush()
+        if state is RunState.RUNNING:
+            time.sleep(options.every)
+    watch.close()

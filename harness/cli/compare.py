@@ -1,4 +1,4 @@
-"""`hate compare`, `hate rate` and `hate confusion`: several algorithms, or each by itself."""
+"""`hate compare`, `rate`, `confusion`, `power`, `fuse` and `report`: what transcripts show, alone and together."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from harness.api.transcripts import OpenedTranscripts
 from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
+from harness.cli.completion import complete_transcript
 from harness.cli.options import (
     FormatOptions,
     command_options,
@@ -15,13 +16,22 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import PlotOptions, Writes, option
-from harness.options.comparing import ByOptions, CompareOptions, ConfusionOptions, RateOptions
+from harness.options import OverwriteOptions, PlotOptions, Writes, option
+from harness.options.comparing import (
+    ByOptions,
+    CompareOptions,
+    ConfusionOptions,
+    FuseOptions,
+    RateOptions,
+    ReportOptions,
+)
+from harness.options.pictures import WIDTHS, inches
+from harness.options.power import PowerOptions
 from harness.report.formats import Format
 from harness.site.find_test import find_test, is_test
 
 if TYPE_CHECKING:
-    from harness.api.sequential import SequentialResult
+    from harness.api.rates import SequentialResult
 
 
 class GroupPlotOptions(ByOptions, PlotOptions):
@@ -126,13 +136,13 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
 
     opened = find_or_run(transcripts, options)
     if options.sequential:
-        emit_result(_sequential(opened, options), output_format(options.style))
+        emit_result(_sequential(opened, options), options.style)
         return
     if "ece" not in (options.statistic or "").split(","):
         _check_numbers_plot(opened, options)
     found = rate(opened, options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 @click.command("confusion")
@@ -153,7 +163,7 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
 
     found = confusion(find_or_run(transcripts, options), options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
@@ -194,6 +204,101 @@ def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) ->
 
 
 def _sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> "SequentialResult":
-    from harness.api.sequential import sequential
+    from harness.api.rates import sequential
 
     return sequential(opened, options)
+
+
+class PowerCommandOptions(PowerOptions, PlotOptions, FormatOptions):
+    """Options of `hate power`, and how to print."""
+
+    # --width is that of an interval here.
+    picture_width: float | None = option(
+        "--picture-width INCHES|1column|2column",
+        "How wide the picture is; by default a journal's column, 3.5 inches.",
+        default=None,
+        parse=inches,
+        within=WIDTHS,
+    )
+    pilot: bool = option("--from", "The transcripts that follow are a pilot; it may be left out.", default=False)
+
+
+@click.command("power")
+@click.argument("transcripts", nargs=-1, metavar="[T...]", shell_complete=complete_transcript)
+@command_options(PowerCommandOptions)
+def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> None:
+    """How many units and cases a test needs; with one or two transcripts, from their variance.
+
+    Two transcripts and no goal: the smallest difference that they could have shown.
+
+    \b
+    hate power --difference 0.02 --discordance 0.1
+    hate power --difference 0.02 --rates 0.90 --per-unit 4 --icc 0.2
+    hate power --from wisard witch --difference 0.02 --plot power.svg
+    hate power --width 0.02 --rates 0.9
+    hate power --rule-of-30 0.001
+    """
+    check_plot(options.plot)
+    from harness.api.power import PowerResult, power
+
+    if options.pilot and not transcripts:
+        raise UsageError("--from: name one or two transcripts")
+    found = power(find_transcripts(transcripts, options) if transcripts else None, options)
+    emit_result(found, options.style)
+    if isinstance(found, PowerResult):
+        draw(found, options, width=options.picture_width)
+    elif options.plot is not None:
+        raise UsageError("--plot: the rules of 3 and 30 are two numbers, not a curve")
+
+
+class FuseCommandOptions(FuseOptions, FormatOptions):
+    """Options of `hate fuse`, and how to print."""
+
+
+@click.command("fuse")
+@transcripts_argument
+@command_options(FuseCommandOptions)
+def fuse_command(transcripts: Sequence[str], options: FuseCommandOptions) -> None:
+    """Combine the answers of several algorithms to one test into a transcript like any other.
+
+    Weights are never learnt on the cases that they fuse: --learn names transcripts of other cases, --folds learns on
+    other sampling units of the same test.
+
+    \b
+    hate fuse wisard warlock witch -o vote.jsonl
+    hate fuse wisard witch --rule logistic --folds 10 -o both.jsonl
+    hate compare both.jsonl wisard witch
+    """
+    from harness.api.fusing import fuse
+
+    emit_result(fuse(find_transcripts(transcripts, options), options), options.style)
+
+
+class ReportCommandOptions(ReportOptions, OverwriteOptions):
+    """Options of `hate report`, and where the page goes."""
+
+    output: Path = option("-o, --output FILE.html|md|pdf", "Where the page goes.", writes=Writes.FILE)
+
+
+@click.command("report")
+@transcripts_argument
+@command_options(ReportCommandOptions)
+def report_command(transcripts: Sequence[str], options: ReportCommandOptions) -> None:
+    """Write one page: the data sheet of one transcript, or the comparison of several, with the verdicts first.
+
+    T is a file, a URL, TEST/NAME or NAME. An .html page has its pictures and data in it, and opens without a
+    network; .md is for a pull request; .pdf needs the extra `pdf`.
+
+    \b
+    hate report wisard -o wisard.html
+    hate report wisard warlock witch -o digits.html
+    hate report main.jsonl change.jsonl --baseline main -o report.md
+    """
+    from harness.api.reports import check_report, make_report
+
+    check_report(options.output)
+    made = make_report(find_transcripts(transcripts, options), options)
+    made.write(options.output, force=options.force)
+    for text in made.remarks:
+        remark(f"hate: {text}")
+    remark(f"report: {options.output}")

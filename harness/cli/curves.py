@@ -10,7 +10,7 @@ from harness.api import curves
 from harness.api.curves import VIEWS
 from harness.cli.arguments import TestRunOptions, find_or_run, find_ranks
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
-from harness.cli.output import check_plot, draw, emit_result, output_format, remark
+from harness.cli.output import check_plot, draw, emit_result, remark
 from harness.errors import UsageError
 from harness.files.outputs import write_output
 from harness.options import OptionSet, PictureOptions, PlotOptions, Range, Writes, option
@@ -88,7 +88,7 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
         found: CurveResult = getattr(curves, view.name)(opened, options)
         _draw(found, options)
-        emit_result(found, output_format(options.style))
+        emit_result(found, options.style)
         if "scores" in given:
             found.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
             remark(f"picture: {options.scores}")
@@ -105,7 +105,7 @@ def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None
     check_plot(options.plot)
     found = curves.cmc(find_ranks(transcripts, options), options)
     _draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 def _draw(found: "CurveResult", options: DrawingOptions) -> None:

@@ -9,7 +9,7 @@ import click
 from harness.api import runs
 from harness.cli.completion import complete_test
 from harness.cli.options import CommandGroup, FormatOptions, command_options
-from harness.cli.output import emit, output_format, remark
+from harness.cli.output import emit, remark
 from harness.errors import UsageError
 from harness.options import LibraryOptions, OptionSet, Range, Writes, option
 from harness.params import nearest
@@ -73,7 +73,7 @@ def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
         found += _interfaces(script, options.interfaces) if options.interfaces is not None else []
     rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in found]
     payload = {"fetched": [dict(zip(("test", "part", "path"), row, strict=True)) for row in rows]}
-    emit(output_format(options.style), Table(["test", "part", "path"], rows), payload)
+    emit(options.style, Table(["test", "part", "path"], rows), payload)
 
 
 def _is_transcript(word: str) -> bool:
@@ -169,7 +169,7 @@ def list_cache(options: CacheListOptions) -> None:
     entries = [dict(zip(("kind", "what", "entries", "bytes"), row, strict=True)) for row in rows]
     folder = str(cache_folder())
     table = Table(["kind", "what", "entries", "bytes"], rows)
-    emit(output_format(options.style), table, {"folder": folder, "entries": entries})
+    emit(options.style, table, {"folder": folder, "entries": entries})
     remark(f"cache: {folder}")
 
 
@@ -192,7 +192,7 @@ def verify_command(options: FormatOptions) -> int:
             rows.append([item.kind, item.label, "removed" if item.remove() else "in use"])
     payload: dict[str, Any] = {"checked": checked, "damaged": [{"kind": row[0], "what": row[1]} for row in rows]}
     if rows or options.style is not None:
-        emit(output_format(options.style), Table(["kind", "damaged", "result"], rows), payload)
+        emit(options.style, Table(["kind", "damaged", "result"], rows), payload)
     remark(f"{checked:,} checked, {len(rows):,} damaged")
     return 1 if rows else 0
 

@@ -24,16 +24,18 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def emit(style: Format, table: Table, payload: Any) -> None:
-    """Print a table, or the payload as JSON."""
+def emit(style: str | None, table: Table, payload: Any) -> None:
+    """Print a table, or the payload as JSON; `style` is as for `output_format`."""
+    style = output_format(style)
     if style is Format.JSON:
         print(json_lines(payload), end="")
     else:
         print(render(table, style, terminal_width=terminal_width()), end="")
 
 
-def emit_result(result: Result, style: Format, *, everything: bool = False) -> None:
-    """Print a result, and its remarks beside it."""
+def emit_result(result: Result, style: str | None, *, everything: bool = False) -> None:
+    """Print a result, and its remarks beside it; `style` is as for `output_format`."""
+    style = output_format(style)
     sys.stdout.writelines(result.parts(style, terminal_width(), everything=everything))
     for text in result.remarks_in(style):
         remark(text)

@@ -8,7 +8,7 @@ import click
 
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import FormatOptions, command_options
-from harness.cli.output import emit, output_format, remark
+from harness.cli.output import emit, remark
 from harness.cli.progress import show_pages
 from harness.errors import HateError, UsageError, missing_extra
 from harness.options import DownloadOptions, Range, option
@@ -275,7 +275,7 @@ def _print_published(change: SiteChange, site: Path, options: PublishOptions) ->
         "serial": change.top.serial if change.top is not None else None,
         "published": [{"name": v.label, "result": v.status, "files": v.files, "bytes": v.size} for v in change.items],
     }
-    emit(output_format(options.style), Table(["what", "result", "files", "bytes"], rows), payload)
+    emit(options.style, Table(["what", "result", "files", "bytes"], rows), payload)
     for note in change.notes:
         remark(f"hate: {note}")
     if options.dry_run:

@@ -15,7 +15,7 @@ from harness.api.runs import (
 )
 from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import emit_result, output_format, remark
+from harness.cli.output import emit_result, remark
 from harness.cli.progress import progress
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
@@ -81,7 +81,7 @@ def run_command(test: str, options: RunCommandOptions) -> int:
         from harness.api.train_folds import run_train_folds
 
         found = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
-        emit_result(found, output_format(options.style))
+        emit_result(found, options.style)
         errors = options.strict and any(one.counts.ER for one in found.runs)
         return 1 if errors or any(one.all_errors for one in found.runs) else 0
     finished = run(plan, target, progress())
@@ -91,7 +91,7 @@ def run_command(test: str, options: RunCommandOptions) -> int:
         for text in failure_remarks(plan, finished):
             remark(text)
     else:
-        emit_result(result, output_format(options.style))
+        emit_result(result, options.style)
     return 1 if result.all_errors or (options.strict and finished.counts.ER) else 0
 
 

@@ -8,7 +8,7 @@ import click
 
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import CommandGroup, FormatOptions, command_options, transcripts_argument
-from harness.cli.output import emit, output_format, remark
+from harness.cli.output import emit, remark
 from harness.errors import HateError, UsageError
 from harness.options import DownloadOptions, OptionSet, Range, option
 from harness.report.blocks import Cell, Table
@@ -86,7 +86,7 @@ def _print(rows: list[list[Cell]], options: SubmitOptions) -> None:
     base = options.site.rstrip("/")
     payload = [{"name": row[0], "result": row[1], "page": f"{base}{row[2]}" if row[2] else None} for row in rows]
     table = Table(["what", "result", "page"], [[row[0], row[1], f"{base}{row[2]}" if row[2] else ""] for row in rows])
-    emit(output_format(options.style), table, {"site": options.site, "submitted": payload})
+    emit(options.style, table, {"site": options.site, "submitted": payload})
 
 
 def _raise(refusals: list[HateError]) -> None:
@@ -200,4 +200,4 @@ def list_tokens_command(options: TokenListOptions) -> None:
         for token in Database(options.tokens).tokens()
     ]
     rows: list[list[Cell]] = [[one["name"], one["created"], one["per_day"]] for one in known]
-    emit(output_format(options.style), Table(["name", "created", "per day"], rows), {"tokens": known})
+    emit(options.style, Table(["name", "created", "per day"], rows), {"tokens": known})

@@ -6,7 +6,7 @@ from harness.api.sweeps import SweepOptions, sweep
 from harness.api.tuning import TuneOptions, tune
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import emit_result, output_format
+from harness.cli.output import emit_result
 from harness.cli.progress import progress
 from harness.options import InterfaceOptions
 
@@ -28,7 +28,7 @@ def sweep_command(test: str, options: SweepCommandOptions) -> int:
     hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
     found = sweep(test, options.interface, options, progress=progress())
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
     return 1 if found.all_errors else 0
 
 
@@ -47,4 +47,4 @@ def tune_command(test: str, options: TuneCommandOptions) -> None:
     \b
     hate tune hdigits --interface wisard --param threshold=0,5,10
     """
-    emit_result(tune(test, options.interface, options, progress=progress()), output_format(options.style))
+    emit_result(tune(test, options.interface, options, progress=progress()), options.style)

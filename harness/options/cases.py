@@ -1,8 +1,8 @@
-"""Options of the commands that show cases."""
+"""Options of `show`, `diff`, `cases` and `status`."""
 
 from harness.model import Outcome
 from harness.options.declaration import OptionSet, Range, option
-from harness.options.shared import DownloadOptions
+from harness.options.shared import SECONDS, DownloadOptions, LibraryOptions, seconds
 
 ERROR = "ER"
 
@@ -38,4 +38,29 @@ class DiffOptions(CaseOptions, DownloadOptions):
 
     answers: bool = option(
         "--answers", "Also show cases of the same outcome where only the answers differ.", default=False
+    )
+
+
+class CaseListOptions(LibraryOptions):
+    """Which cases, and how much of them."""
+
+    part: str = option(
+        "--part",
+        "The cases to answer, those to learn from, or the gallery of a rank test.",
+        default="cases",
+        choices=("cases", "train", "gallery"),
+    )
+    truth: bool = option("--truth", "Also what a program is not told: expect, positive, truth.", default=False)
+    limit: int | None = option("--limit N", "Only the first N.", default=None, within=Range(1))
+
+
+class StatusOptions(OptionSet):
+    """How a run is looked at."""
+
+    every: float = option(
+        "--every SECONDS",
+        "How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
+        default=1.0,
+        parse=seconds,
+        within=SECONDS,
     )

@@ -1,6 +1,9 @@
-"""Options of `compare`, `rate` and `confusion`."""
+"""Options of what is done with several transcripts: `compare`, `rate`, `confusion`, `fuse` and `report`."""
 
-from harness.options.declaration import OptionSet, Range, option
+from enum import StrEnum
+from pathlib import Path
+
+from harness.options.declaration import OptionSet, Range, Writes, option
 from harness.options.shared import (
     ConfidenceOptions,
     DesignOptions,
@@ -122,3 +125,75 @@ class ConfusionOptions(DesignOptions, ConfidenceOptions, IntersectOptions, Parti
     )
     positives: bool = option("--positives", "Only cases whose claim is true.", default=False)
     pairs: int = option("--pairs N", "Name the N most confused pairs of classes.", default=10, within=Range(1))
+
+
+class FusionRule(StrEnum):
+    """How several answers become one."""
+
+    MAJORITY = "majority"
+    MEAN = "mean"
+    RANKS = "ranks"
+    LOGISTIC = "logistic"
+
+
+TIES = ("refuse", "first")
+
+
+class FuseOptions(SeedOptions, DownloadOptions):
+    """Options of `fuse`."""
+
+    rule: str = option(
+        "--rule",
+        "Votes; the mean of scores, by median and spread or by ranks; or weights by logistic regression.",
+        default=FusionRule.MAJORITY,
+        choices=tuple(FusionRule),
+    )
+    ties: str = option(
+        "--ties", "What a tie gives: a refusal, or the first run's answer.", default="refuse", choices=TIES
+    )
+    learn: tuple[str, ...] = option(
+        "--learn T",
+        "Logistic: a transcript of the same algorithm on other cases; one for each, in the same order.",
+        default=(),
+        completion="transcript",
+    )
+    folds: int | None = option(
+        "--folds K",
+        "Logistic: learn on K - 1 of K parts of the sampling units, and fuse the other part.",
+        default=None,
+        within=Range(2),
+    )
+    psu: tuple[str, ...] | None = option(
+        "--psu COLUMN,...",
+        "Columns that make the sampling units, for --folds; by default those of the test.",
+        default=None,
+        separator=",",
+    )
+    threshold: float | None = option(
+        "--threshold X", "Threshold of the fused score; by default it follows the rule.", default=None
+    )
+    algorithm: str | None = option("--algorithm NAME", "Name of the result; by default A+B.", default=None)
+    output: Path | None = option(
+        "-o, --output FILE", "The transcript; with .gz it is compressed.", default=None, writes=Writes.TRANSCRIPT
+    )
+    force: bool = option("--force", "Overwrite an existing transcript.", default=False)
+
+
+class ReportOptions(
+    ContrastOptions, DesignOptions, ConfidenceOptions, SeedOptions, IntersectOptions, PartialOptions, DownloadOptions
+):
+    """Options of `report`."""
+
+    title: str | None = option("--title TEXT", "The title of the page.", default=None)
+    by: tuple[str, ...] = option(
+        "--by COLUMN",
+        "Break down by this column; may be repeated. By default all that the test declares, and others with few "
+        "groups.",
+        default=(),
+    )
+    cases: int = option(
+        "--cases N",
+        "Show at most N cases of a kind, with their inputs if these are here.",
+        default=24,
+        within=Range(0, 200),
+    )

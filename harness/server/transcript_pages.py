@@ -9,13 +9,11 @@ from markupsafe import Markup
 
 from harness.analysis.align import Run
 from harness.analysis.standing import design_weights
-from harness.api.report_curves import curve_section
-from harness.api.report_material import ReportMaterial
-from harness.api.report_options import ReportOptions
-from harness.api.reports import report_of
+from harness.api.reports import ReportMaterial, curve_section, report_of
 from harness.api.transcripts import OpenedTranscripts
 from harness.errors import DataError, HateError, UsageError
 from harness.model import Counts
+from harness.options.comparing import ReportOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.counts import count_table
 from harness.report.page.html import parts_html, section_html

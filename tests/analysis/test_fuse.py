@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import harness
 from harness.options import declared_options
-from harness.options.fusing import FuseOptions, FusionRule
+from harness.options.comparing import FuseOptions, FusionRule
 from harness.stats.arrays import BoolArray, FloatArray
 from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop

@@ -104,6 +104,6 @@ def test_hostile_inputs_stay_text(shop: Workshop) -> None:
 
 
 def test_the_same_from_python(shop: Workshop) -> None:
-    from harness.api.case_list import case_list
+    from harness.api.runs import case_list
 
     assert list(case_list(harness.load_test("hdigits"), limit=2)) == listed(shop, "hdigits", "--limit", "2")

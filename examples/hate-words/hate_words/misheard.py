@@ -10,7 +10,7 @@ import click
 from harness.api.result import Result
 from harness.api.transcripts import Given, read
 from harness.cli.options import FormatOptions, command_options
-from harness.cli.output import emit_result, output_format
+from harness.cli.output import emit_result
 from harness.options import OptionSet, Range, option
 from harness.report.blocks import Block, Table
 
@@ -56,4 +56,4 @@ def misheard(transcript: Given, options: MisheardOptions | None = None, **settin
 @command_options(MisheardCommandOptions)
 def misheard_command(transcript: str, options: MisheardCommandOptions) -> None:
     """Show the words of TRANSCRIPT that were missed most often."""
-    emit_result(misheard(transcript, options), output_format(options.style))
+    emit_result(misheard(transcript, options), options.style)

@@ -8,7 +8,7 @@ import click
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
-from harness.cli.output import emit_result, output_format
+from harness.cli.output import emit_result
 from harness.errors import UsageError
 from harness.options import DesignOptions, DownloadOptions, PartialOptions, option
 
@@ -45,7 +45,7 @@ def anova_command(transcripts: Sequence[str], options: AnovaCommandOptions) -> N
     hate anova wisard witch --by truth
     """
     found = anova(find_or_run(transcripts, options), options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **settings: Any) -> "AnovaResult":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import FormatOptions, command_options, matrices_argument
-from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.cli.output import check_plot, draw, emit_result
 from harness.lab.options import PermutationTestOptions
 from harness.options import DesignOptions, PlotOptions, option
 from harness.options.curves import MatrixOptions, RankCurveOptions
@@ -30,7 +30,7 @@ def galleries(
 
     Options are those of the command, with underscores.
     """
-    from harness.api.matrices import read_matrices
+    from harness.api.identification import read_matrices
     from harness.lab.galleries.analysis import compare_galleries
     from harness.lab.galleries.report import GalleriesResult
 
@@ -59,4 +59,4 @@ def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions)
     check_plot(options.plot)
     found = galleries(matrices, options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)

@@ -7,7 +7,7 @@ import click
 
 from harness.cli.arguments import TestRunOptions, find_ranks
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
-from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.cli.output import check_plot, draw, emit_result
 from harness.options import PlotOptions, SeedOptions
 from harness.options.curves import LastRankOptions, RankOptions
 
@@ -55,4 +55,4 @@ def methods_command(transcripts: Sequence[str], options: MethodsCommandOptions) 
     check_plot(options.plot)
     found = methods(find_ranks(transcripts, options), options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)

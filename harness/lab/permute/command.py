@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import FormatOptions, command_options, matrices_argument
-from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.cli.output import check_plot, draw, emit_result
 from harness.options import ConfidenceOptions, PlotOptions, Range, SeedOptions, option
 from harness.options.curves import MatrixOptions
 
@@ -56,7 +56,7 @@ def permute(
 
     Options are those of the command, with underscores.
     """
-    from harness.api.matrices import read_matrices
+    from harness.api.identification import read_matrices
     from harness.lab.permute.analysis import permuted_rates
     from harness.lab.permute.report import PermutationResult
 
@@ -87,4 +87,4 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
     check_plot(options.plot)
     found = permute(matrices, options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)

@@ -8,7 +8,7 @@ import click
 from harness.api.transcripts import OpenedTranscripts, Transcripts, listed, open_transcripts
 from harness.cli.arguments import TestRunOptions, find_or_run, refuse_run_options
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
-from harness.cli.output import check_plot, draw, emit_result, output_format
+from harness.cli.output import check_plot, draw, emit_result
 from harness.errors import UsageError
 from harness.lab.options import PermutationTestOptions
 from harness.options import DownloadOptions, PlotOptions, Range, SeedOptions, option
@@ -98,7 +98,7 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
         _check_no_matrix(transcripts, options)
         found = urn(find_or_run(transcripts, options), options)
     draw(found, options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any) -> "UrnResult":
@@ -106,7 +106,7 @@ def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any
 
     Sources are transcripts or similarity matrices; options are those of the command, with underscores.
     """
-    from harness.api.matrices import read_matrices
+    from harness.api.identification import read_matrices
     from harness.lab.urn.analysis import draw_from_urn, from_matrices, from_runs
     from harness.lab.urn.report import UrnResult
 
@@ -134,7 +134,7 @@ def _check_permutations(options: UrnOptions) -> None:
 
 
 def _are_matrices(sources: Sequence[object]) -> bool:
-    from harness.api.matrices import is_matrix
+    from harness.api.identification import is_matrix
 
     kinds = {is_matrix(source) for source in sources}
     if kinds == {True, False}:

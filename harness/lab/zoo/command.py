@@ -8,7 +8,7 @@ import click
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.cli.arguments import TestRunOptions, find_or_run
 from harness.cli.options import FormatOptions, command_options, transcripts_argument
-from harness.cli.output import emit_result, output_format
+from harness.cli.output import emit_result
 from harness.errors import UsageError
 from harness.options import DownloadOptions, PartialOptions, option
 
@@ -41,7 +41,7 @@ def zoo_command(transcripts: Sequence[str], options: ZooCommandOptions) -> None:
     """
     _two_columns(options)
     found = zoo(find_or_run(transcripts, options), options)
-    emit_result(found, output_format(options.style))
+    emit_result(found, options.style)
 
 
 def zoo(transcripts: Transcripts, options: ZooOptions | None = None, **settings: Any) -> "ZooResult":
