@@ -90,15 +90,15 @@ class Table:
         """The table without its `wide` columns."""
         if not self.wide:
             return self
-        places = [number for number, name in enumerate(self.columns) if name not in self.wide]
-        return Table([self.columns[i] for i in places], [[row[i] for i in places] for row in self.rows])
+        kept = [number for number, name in enumerate(self.columns) if name not in self.wide]
+        return Table([self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
 
     def numeric(self) -> list[bool]:
         """Which columns have nothing but numbers."""
-        found = [True] * len(self.columns)
+        flags = [True] * len(self.columns)
         for columns in in_columns(self):
-            found = [known and are_numbers(cells) for known, cells in zip(found, columns, strict=True)]
-        return found
+            flags = [known and are_numbers(cells) for known, cells in zip(flags, columns, strict=True)]
+        return flags
 
     def tidied(self) -> "Table":
         """For programs: an interval as two columns, `low` and `high`, and every computed number with all its digits."""
@@ -109,7 +109,7 @@ class Table:
                 prefix = "" if "interval" in name else f"{name} "
                 columns += [f"{prefix}low", f"{prefix}high"]
                 limits = [cell if isinstance(cell, Limits) else Limits(None, None) for cell in column]
-                cells += [[finite(one.low) for one in limits], [finite(one.high) for one in limits]]
+                cells += [[finite(limit.low) for limit in limits], [finite(limit.high) for limit in limits]]
             else:
                 columns.append(name)
                 cells.append([finite(cell.value) if isinstance(cell, Number) else cell for cell in column])
@@ -161,12 +161,12 @@ class Column(Generic[Item]):
             return get
 
         def follow(item: Item) -> Any:
-            found = get(item)
+            value = get(item)
             for name in others:
-                if found is None:
+                if value is None:
                     return None
-                found = getattr(found, name)
-            return found
+                value = getattr(value, name)
+            return value
 
         return follow
 

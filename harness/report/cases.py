@@ -1,6 +1,6 @@
 """The cases of a transcript, and those on which two runs differ, for people."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -11,7 +11,6 @@ from harness.analysis.cases import (
     CaseSelection,
     Differences,
     TranscriptOverview,
-    UnmatchedCases,
     field_values,
     pair_value,
 )
@@ -76,7 +75,9 @@ def difference_lines(differences: Differences, names: Sequence[str], *, answers:
     """Both runs, the cases that only one of them has, and how many differ."""
     lines = [f"A, {names[0]}: {run_line(differences.a)}", f"B, {names[1]}: {run_line(differences.b)}"]
     for side, unmatched in (("A", differences.only_a), ("B", differences.only_b)):
-        lines += [_unmatched_line(side, unmatched)] if unmatched.count else []
+        if unmatched.count:
+            more = ", ..." if unmatched.count > len(unmatched.ids) else ""
+            lines.append(f"only {side} has {unmatched.count:,} cases: {', '.join(unmatched.ids)}{more}")
     line = f"of {differences.common:,} {differences.a.header.counted}: A right and B wrong {differences.n_sf:,}"
     line += f", B right and A wrong {differences.n_fs:,}"
     if differences.other_answers:
@@ -97,22 +98,13 @@ def difference_table(differences: Differences) -> Table:
     names = ["id", "repeat", *sides["outcome"], "expect", "truth", *sides["actual"], *sides["score"], *sides["error"]]
     case_columns = [name for name in differences.columns if name not in (*CASE_FIELDS, *OF_RUN)]
     names += [*_design_columns(differences.a.header, [*CASE_FIELDS, *case_columns]), *case_columns]
-    return _cases_table([(name, name in DIFF_FIXED) for name in names], differences.pairs, pair_value)
+    pairs = differences.pairs
+    shown = [name for name in names if name in DIFF_FIXED or any(pair_value(pair, name) is not None for pair in pairs)]
+    return Table(shown, [[_cell(pair_value(pair, name)) for name in shown] for pair in pairs])
 
 
 def _count_shown(shown: int, matching: int) -> str:
     return f"{matching:,} match" if shown == matching else f"{matching:,} match, the first {shown:,} are shown"
-
-
-def _unmatched_line(side: str, unmatched: UnmatchedCases) -> str:
-    more = ", ..." if unmatched.count > len(unmatched.ids) else ""
-    return f"only {side} has {unmatched.count:,} cases: {', '.join(unmatched.ids)}{more}"
-
-
-def _cases_table(columns: Sequence[tuple[str, bool]], items: Sequence[Any], get: Callable[[Any, str], Any]) -> Table:
-    """A table of the columns that are always shown or that have a value in some item."""
-    shown = [name for name, always in columns if always or any(get(item, name) is not None for item in items)]
-    return Table(shown, [[_cell(get(item, name)) for name in shown] for item in items])
 
 
 @dataclass(frozen=True)
@@ -130,11 +122,11 @@ class _CaseRows(Sequence[Sequence[Cell]]):
             yield from zip(*(_cells(block, name) for name in self.columns), strict=True)
 
     @overload
-    def __getitem__(self, place: int) -> Sequence[Cell]: ...
+    def __getitem__(self, index: int) -> Sequence[Cell]: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Sequence[Cell]]: ...
-    def __getitem__(self, place: int | slice) -> Sequence[Cell] | list[Sequence[Cell]]:
-        return list(self)[place]
+    def __getitem__(self, index: slice) -> list[Sequence[Cell]]: ...
+    def __getitem__(self, index: int | slice) -> Sequence[Cell] | list[Sequence[Cell]]:
+        return list(self)[index]
 
 
 def _cells(block: Sequence[Trial], name: str) -> list[Cell]:

@@ -31,7 +31,7 @@ class ChartAxis:
     low: float
     high: float
     scale: str = "linear"
-    # Places that are marked, with their labels; round numbers by default.
+    # Values that are marked, with their labels; round numbers by default.
     ticks: Sequence[tuple[float, str]] = ()
     # An axis that cannot show 0 shows it, and what lies below this rate, here.
     floor: float = 0.0
@@ -51,30 +51,25 @@ class ChartAxis:
 
     def share(self, value: float) -> float:
         """Where a value is drawn: 0 at the beginning of the axis, 1 at its end."""
-        low, place, high = (self._scaled(one) for one in (self.low, self.shown(value), self.high))
-        return (place - low) / (high - low)
-
-    def _scaled(self, value: float) -> float:
-        return deviate(value) if self.scale == "normal" else value if self.scale == "linear" else math.log(value)
+        scaled = deviate if self.scale == "normal" else float if self.scale == "linear" else math.log
+        low, middle, high = (scaled(end) for end in (self.low, self.shown(value), self.high))
+        return (middle - low) / (high - low)
 
     @property
     def marked(self) -> list[tuple[float, str]]:
-        """The places that are marked, with their labels."""
+        """The values that are marked, with their labels."""
         if self.ticks:
             return list(self.ticks)
         if self.scale == "linear":
             return [(tick, f"{tick:g}") for tick in round_ticks(self.low, self.high, CHART_TICKS)]
-        return [(tick, f"{tick:g}") for tick in self._powers()]
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        ticks = [factor * 10.0**power for power in powers for factor in ((1, 2, 5) if self.dense else (1,))]
+        return [(tick, f"{tick:g}") for tick in ticks if self.low * (1 - 1e-9) <= tick <= self.high * (1 + 1e-9)]
 
     @property
     def dense(self) -> bool:
         """Whether 2 and 5 are marked beside 1 and 10."""
         return self.high / self.low < FEW_POWERS
-
-    def _powers(self) -> list[float]:
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        found = [factor * 10.0**power for power in powers for factor in ((1, 2, 5) if self.dense else (1,))]
-        return [tick for tick in found if self.low * (1 - 1e-9) <= tick <= self.high * (1 + 1e-9)]
 
 
 CHART_TICKS = 6
@@ -140,7 +135,7 @@ class Series:
         return list(zip(numbers_of(self.columns, self.x), numbers_of(self.columns, self.y), strict=True))
 
     @property
-    def drawn(self) -> tuple[list[tuple[float, float]], list[list[tuple[float, float]]]]:
+    def lines(self) -> tuple[list[tuple[float, float]], list[list[tuple[float, float]]]]:
         """The line, and the lines to either end that no threshold reaches."""
         if self.path is not None:
             whole = list(zip(numbers_of(self.path, self.x), numbers_of(self.path, self.y), strict=True))
@@ -153,7 +148,7 @@ class Series:
 
     @property
     def limits(self) -> list[tuple[float, float, float]]:
-        """The place and both limits of the band, where all of them are known, along the part that is reached."""
+        """The position and both limits of the band, where all of them are known, along the part that is reached."""
         if self.band is None:
             return []
         sides = (numbers_of(self.band.columns, name) for name in (self.band.x, self.band.low, self.band.high))
@@ -203,11 +198,11 @@ def widened(ends: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def round_ticks(low: float, high: float, most: int) -> list[float]:
+def round_ticks(low: float, high: float, max_count: int) -> list[float]:
     """Round numbers between two others, as many as fit: steps of 1, 2 or 5."""
     if not high > low:
         return [low]
-    step = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= most)
+    step = 10.0 ** math.floor(math.log10((high - low) / max_count))
+    step = next(step * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= max_count)
     first = math.ceil(low / step - 1e-9)
     return [round(number * step, 12) for number in range(first, math.floor(high / step + 1e-9) + 1)]

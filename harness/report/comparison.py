@@ -1,6 +1,6 @@
 """A comparison for people and for programs: the verdicts, what supports them, and figure 5 of the tutorial."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import Any
 
@@ -31,33 +31,22 @@ TOLD = 10
 MAX_RANKED = 30
 
 
-@dataclass(frozen=True)
-class _Detail:
-    """Which parts are short enough to be shown."""
-
-    tables: bool
-    pairs: bool
-
-
-def _detail(comparison: Comparison) -> _Detail:
-    many = len(comparison.names)
-    return _Detail(many <= MAX_TABLES, many <= MAX_PAIRS or comparison.baseline is not None)
-
-
 def comparison_summary(comparison: Comparison) -> list[Block]:
     """The verdicts, the ranking, the differences, and whatever was asked for besides."""
     if not comparison.paired:
         return comparison_blocks(comparison)
-    shown = _detail(comparison)
-    blocks = _answer(comparison, shown, verdicts=1)
-    if not shown.pairs:
-        told = comparison.pairs_of_best(TOLD)
+    blocks = _answer(comparison, verdicts=1)
+    if not _shows_pairs(comparison):
+        pairs = comparison.pairs_of_best(TOLD)
         blocks += [
-            Heading(f"{first_words(comparison)} and the {len(told)} that follow"),
-            pair_table_of(comparison, PairOutput.SHORT, told),
+            Heading(f"{first_words(comparison)} and the {len(pairs)} that follow"),
+            pair_table_of(comparison, PairOutput.SHORT, pairs),
         ]
-    blocks += [Heading("Ranking"), ranking_table(comparison, MAX_RANKED), Paragraphs(_ranked_lines(comparison))]
-    if shown.pairs:
+    many, lines = len(comparison.runs), ranking_lines(comparison)
+    head = f"{first_words(comparison)} {MAX_RANKED} of {many:,}; --all shows them all."
+    ranked = Paragraphs(lines if many <= MAX_RANKED else [head, *lines])
+    blocks += [Heading("Ranking"), ranking_table(comparison, MAX_RANKED), ranked]
+    if _shows_pairs(comparison):
         blocks += [Heading("Differences"), pair_table_of(comparison, PairOutput.SHORT)]
         lines = [f"only A: {comparison.aligned.counted} on which A succeeded and B failed."]
         lines += [line for pair in comparison.pairs for line in disagreement(comparison, pair)]
@@ -69,18 +58,22 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
     """Everything: the verdicts, what supports them, and the tables of the tutorial."""
     if not comparison.paired:
         return _unpaired_blocks(comparison)
-    shown = _detail(comparison)
-    blocks = _answer(comparison, shown) + operating_blocks(comparison)
+    pairs = _shows_pairs(comparison)
+    blocks = _answer(comparison) + operating_blocks(comparison)
     blocks += [Heading("Each by itself"), summary_table(comparison)]
     if len(comparison.runs) > 2:
         blocks.append(Paragraphs([*joint_lines(comparison), combined_line(comparison)]))
     blocks += [Paragraphs(measure_lines(comparison))] if comparison.other_measure else []
-    if shown.pairs:
+    if pairs:
         blocks += _pair_blocks(comparison)
-    blocks += detail_blocks(comparison, pairs=shown.pairs)
+    blocks += detail_blocks(comparison, pairs=pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
-    return [*blocks, *tutorial_blocks(comparison, better=shown.pairs, tables=shown.tables)]
+    return [*blocks, *tutorial_blocks(comparison, better=pairs, tables=len(comparison.names) <= MAX_TABLES)]
+
+
+def _shows_pairs(comparison: Comparison) -> bool:
+    return len(comparison.names) <= MAX_PAIRS or comparison.baseline is not None
 
 
 def _unpaired_blocks(comparison: Comparison) -> list[Block]:
@@ -106,7 +99,7 @@ def _unpaired_blocks(comparison: Comparison) -> list[Block]:
     ]
 
 
-def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None) -> list[Block]:
+def _answer(comparison: Comparison, verdicts: int | None = None) -> list[Block]:
     """The title, and the verdicts below it: all that is said of a pair, or so many sentences."""
     test, answers = comparison.aligned.headers[0].test, comparison.aligned.answers
     count = f"{comparison.aligned.n // answers:,} cases" + (f" of {answers} answers" if answers > 1 else "")
@@ -114,17 +107,11 @@ def _answer(comparison: Comparison, shown: _Detail, verdicts: int | None = None)
     if comparison.aligned.left_out:
         blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
     failed = [*error_lines([comparison.aligned]), *comparison.machine_cautions]
-    if not shown.pairs:
+    if not _shows_pairs(comparison):
         everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"
         return [*blocks, Paragraphs([f"--baseline NAME shows one against the others; {everything}.", *failed])]
     lines = [line for pair in comparison.pairs for line in pair_verdict(comparison, pair)[:verdicts]]
     return [*blocks, Heading("Verdicts"), Paragraphs([*lines, *failed]), *margin_blocks(comparison)]
-
-
-def _ranked_lines(comparison: Comparison) -> list[str]:
-    many, lines = len(comparison.runs), ranking_lines(comparison)
-    head = f"{first_words(comparison)} {MAX_RANKED} of {many:,}; --all shows them all."
-    return lines if many <= MAX_RANKED else [head, *lines]
 
 
 def first_words(comparison: Comparison) -> str:
@@ -182,11 +169,11 @@ def combined_line(comparison: Comparison) -> str:
 
 def _flip_lines(comparison: Comparison) -> list[str]:
     """What p flip is if it was not counted exactly."""
-    drawn = {pair.sign_flip.flips for pair in comparison.pairs if pair.sign_flip and pair.sign_flip.flips}
-    if not drawn:
+    flips = {pair.sign_flip.flips for pair in comparison.pairs if pair.sign_flip and pair.sign_flip.flips}
+    if not flips:
         return []
     return [
-        f"p flip is from {max(drawn):,} random draws (seed {comparison.replication.seed}) in which the two algorithms "
+        f"p flip is from {max(flips):,} random draws (seed {comparison.replication.seed}) in which the two algorithms "
         "change places in some of the units."
     ]
 
@@ -257,14 +244,14 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
 
 def _groups_json(comparison: Comparison) -> dict[str, Any]:
     """`by` the first column, and `breakdowns` by all of them if there are several."""
-    names, places = comparison.names, comparison.run_pairs
-    found = [
-        breakdown_json(by, names, places, comparison.measure, comparison.confidence) for by in comparison.breakdowns
+    names, pairs = comparison.names, comparison.run_pairs
+    breakdowns = [
+        breakdown_json(by, names, pairs, comparison.measure, comparison.confidence) for by in comparison.breakdowns
     ]
-    several = {"breakdowns": found} if len(found) > 1 else {}
-    return {"by": found[0], **several} if found else {}
+    several = {"breakdowns": breakdowns} if len(breakdowns) > 1 else {}
+    return {"by": breakdowns[0], **several} if breakdowns else {}
 
 
-def _agreement_json(found: Agreement) -> dict[str, Any]:
-    parts = {name: estimate_json(getattr(found, name), "se", "df", "interval") for name in ("bias", "low", "high")}
-    return {"cases": int(found.differences.size), "sd": found.sd, **parts}
+def _agreement_json(agreement: Agreement) -> dict[str, Any]:
+    parts = {name: estimate_json(getattr(agreement, name), "se", "df", "interval") for name in ("bias", "low", "high")}
+    return {"cases": int(agreement.differences.size), "sd": agreement.sd, **parts}

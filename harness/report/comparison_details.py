@@ -59,10 +59,11 @@ def operating_blocks(comparison: Comparison) -> list[Block]:
 def threshold_blocks(operating: Sequence[OperatingResult], names: Sequence[str]) -> list[Block]:
     """The thresholds of runs that were decided again together, or each by itself."""
     rows: list[list[Cell]] = []
-    for one in operating:
-        for number, threshold in enumerate(one.thresholds):
-            source = [one.development[number]] if one.development else []
-            rows.append([names[len(rows)], _threshold(threshold), one.fpr[number], one.fnr[number], *source])
+    for result in operating:
+        for number, threshold in enumerate(result.thresholds):
+            source = [result.development[number]] if result.development else []
+            shown = f"{threshold:.6g}" if math.isfinite(threshold) else "none"
+            rows.append([names[len(rows)], shown, result.fpr[number], result.fnr[number], *source])
     first = operating[0]
     criterion, apart = first.criterion, bool(first.development)
     if apart:
@@ -83,10 +84,6 @@ def threshold_blocks(operating: Sequence[OperatingResult], names: Sequence[str])
     ]
 
 
-def _threshold(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "none"
-
-
 def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Time and memory per case, where they were recorded."""
     known = [what for name, what in (("seconds", "time"), ("memory", "memory")) if name in comparison.further]
@@ -101,13 +98,17 @@ def resource_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
 
 def agreement_blocks(comparison: Comparison) -> list[Block]:
     """How far the numbers of two runs agree."""
-    found = comparison.agreement
-    if found is None:
+    agreement = comparison.agreement
+    if agreement is None:
         return []
-    a, b = found.names
+    a, b = agreement.names
     rows: list[list[Cell]] = [
-        [what, Number(one.value, ".4g"), Number(one.se, ".4g"), interval_cell(one.interval, ".4g")]
-        for what, one in (("mean difference", found.bias), ("lower limit", found.low), ("upper limit", found.high))
+        [what, Number(estimate.value, ".4g"), Number(estimate.se, ".4g"), interval_cell(estimate.interval, ".4g")]
+        for what, estimate in (
+            ("mean difference", agreement.bias),
+            ("lower limit", agreement.low),
+            ("upper limit", agreement.high),
+        )
     ]
     share = percent(AGREEING)
     return [
@@ -115,9 +116,9 @@ def agreement_blocks(comparison: Comparison) -> list[Block]:
         Table(["", "value", "se", f"{percent(comparison.confidence)} interval"], rows),
         Paragraphs(
             [
-                f"The limits of agreement are 1.96 standard deviations ({found.sd:.4g}) from the mean difference of "
-                f"{found.differences.size:,} answers: {share} of the differences lie between them if they are roughly "
-                "normal (Bland and Altman 1986)."
+                f"The limits of agreement are 1.96 standard deviations ({agreement.sd:.4g}) from the mean difference "
+                f"of {agreement.differences.size:,} answers: {share} of the differences lie between them if they are "
+                "roughly normal (Bland and Altman 1986)."
             ]
         ),
     ]
@@ -137,8 +138,8 @@ def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
     level = percent(comparison.confidence)
     ranks: list[list[Cell]] = [
-        [one.name, one.rank, Limits(*one.interval, "d"), one.first]
-        for one in sorted(items.ranks, key=lambda one: (one.rank, -one.first))
+        [run.name, run.rank, Limits(*run.interval, "d"), run.first]
+        for run in sorted(items.ranks, key=lambda run: (run.rank, -run.first))
     ]
     blocks: list[Block] = [
         Heading("Which cases tell them apart"),

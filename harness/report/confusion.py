@@ -16,10 +16,14 @@ def confusion_blocks(
 ) -> list[Block]:
     """All transcripts, one after the other, and the difference of two; `whole` shows a matrix of any size."""
     blocks: list[Block] = []
-    for one in confusions:
-        blocks += [Heading(one.name), *_matrix(one.labels, one.matrix.tolist(), whole), class_table(one, confidence)]
-        blocks += _confused(one, pairs)
-        blocks.append(Paragraphs(confusion_notes(one)))
+    for confusion in confusions:
+        blocks += [
+            Heading(confusion.name),
+            *_matrix(confusion.labels, confusion.matrix.tolist(), whole),
+            class_table(confusion, confidence),
+        ]
+        blocks += _confused(confusion, pairs)
+        blocks.append(Paragraphs(confusion_notes(confusion)))
     if len(confusions) == 2:
         a, b = confusions
         blocks += [Heading(f"{a.name} less {b.name}"), *_matrix(a.labels, matrix_difference(a, b).tolist(), whole)]
@@ -46,7 +50,7 @@ def count(number: float) -> Cell:
 
 def tidy_table(confusions: Sequence[Confusion]) -> Table:
     """All matrices in one table for spreadsheets: the transcript's name first."""
-    matrices = [(one.name, one.matrix) for one in confusions]
+    matrices = [(confusion.name, confusion.matrix) for confusion in confusions]
     if len(confusions) == 2:
         a, b = confusions
         matrices.append((f"{a.name} less {b.name}", matrix_difference(a, b)))
@@ -65,16 +69,16 @@ def class_table(confusion: Confusion, confidence: float) -> Table:
     ]
     if confusion.iou is not None:
         columns += ["IoU", f"IoU {level}"]
-        rows = [[*row, *_rate(one)] for row, one in zip(rows, confusion.iou, strict=True)]
+        rows = [[*row, *_rate(iou)] for row, iou in zip(rows, confusion.iou, strict=True)]
     return Table(columns, rows)
 
 
-def _rate(one: ClassRate) -> tuple[Cell, Cell]:
-    return one.rate, interval_cell(one.interval)
+def _rate(rate: ClassRate) -> tuple[Cell, Cell]:
+    return rate.rate, interval_cell(rate.interval)
 
 
-def _confused(confusion: Confusion, most: int) -> list[Block]:
-    pairs = confusion.confused[:most]
+def _confused(confusion: Confusion, max_pairs: int) -> list[Block]:
+    pairs = confusion.confused[:max_pairs]
     if not pairs:
         return [Paragraphs(["No class was mistaken for another."])]
     rows: list[list[Cell]] = [[pair.truth, pair.answer, count(pair.count), pair.share] for pair in pairs]

@@ -62,9 +62,9 @@ def summary_text(curve: Curve, name: str) -> str:
     if name == "rank_one":
         value, low, high = curve.rank_one
         return f"rank 1: {value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if curve.bands else "")
-    one = curve.summaries[name]
-    limits = "" if one.interval is None else f" [{one.interval.low:.3f}, {one.interval.high:.3f}]"
-    return f"{SUMMARIES[name]} {one.value:.3f}{limits}"
+    summary = curve.summaries[name]
+    limits = "" if summary.interval is None else f" [{summary.interval.low:.3f}, {summary.interval.high:.3f}]"
+    return f"{SUMMARIES[name]} {summary.value:.3f}{limits}"
 
 
 def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str]) -> Series:
@@ -125,7 +125,7 @@ def _front(curve: Curve) -> Columns | None:
 
 def _marks(view: CurveView, curve: Curve) -> Iterator[Mark]:
     """Requested operating points that can be reached, means of repeated tests, and where both errors are equal."""
-    rates = [(one.point.fpr, one.point.fnr, "diamond") for one in curve.requested if one.point.attained]
+    rates = [(at.point.fpr, at.point.fnr, "diamond") for at in curve.requested if at.point.attained]
     rates += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
     rates += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
     for fpr, fnr, shape in rates:
@@ -172,8 +172,8 @@ def _remarks(curve: Curve, level: str) -> list[str]:
         return [*lines, *([f"low and high: {limits}"] * bool(curve.bands))]
     lines = [", ".join(f"{number} {what}" for what, number in sizes.items())]
     if "fppi" in curve.columns:
-        one = curve.summaries["mean_recall"]
-        lines.append(f"{MEAN_RECALL}: {one.value:.6f} ({level}: {interval_text(one.interval)}, {one.method})")
+        mean = curve.summaries["mean_recall"]
+        lines.append(f"{MEAN_RECALL}: {mean.value:.6f} ({level}: {interval_text(mean.interval)}, {mean.method})")
     if curve.has_negatives:
         area, error = (_with_interval(curve, name, level) for name in ("auc", "eer"))
         lines.append(f"AUC {area}; EER {error}")
@@ -194,7 +194,7 @@ def _with_interval(curve: Curve, name: str, level: str) -> str:
 
 def plain_data(data: Sequence[CurveData]) -> str:
     """A block for each curve, separated by two blank lines: `plot "file" index 1 using 3:2`."""
-    return "\n\n".join(data_block(one.name, one.columns, one.remarks, header="#") for one in data)
+    return "\n\n".join(data_block(curve.name, curve.columns, curve.remarks, header="#") for curve in data)
 
 
 def data_block(name: str, columns: Columns, remarks: Sequence[str], *, header: str) -> str:
@@ -219,10 +219,8 @@ def curve_table(data: Sequence[CurveData]) -> Table:
     """All points in one table, the curve's name first."""
     columns = list(data[0].columns) if data else []
     rows: list[list[Cell]] = [
-        [one.name, *(_cell(value) for value in row)] for one in data for row in zip(*one.columns.values(), strict=True)
+        [curve.name, *(None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row)]
+        for curve in data
+        for row in zip(*curve.columns.values(), strict=True)
     ]
     return Table(["curve", *columns], rows)
-
-
-def _cell(value: float | str) -> Cell:
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -62,7 +62,7 @@ def unit(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
 def false_positives(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From 1/8, or lower if a curve has found something before, past the last point, but not beyond 64."""
     values = [value for curve in curves for value in curve.columns[axis.column].tolist()]
-    low = min(1 / 8, max(min((one for one in values if one > 0), default=1 / 8), 1 / 64))
+    low = min(1 / 8, max(min((number for number in values if number > 0), default=1 / 8), 1 / 64))
     high = min(max(max(values), 1.0), 64.0)
     powers = [2.0**power for power in range(-6, 7) if low <= 2.0**power <= high]
     ticks = [(tick, f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}") for tick in powers]
@@ -116,12 +116,12 @@ def fnr_band(curve: Curve, columns: Columns) -> Band | None:
 
 def precision_band(curve: Curve, columns: Columns) -> Band | None:
     """Limits of the precision; where there are none, those of the recall at each threshold."""
-    found = curve.precision_band
-    if found is None:
+    limits = curve.precision_band
+    if limits is None:
         # Recall is the true-positive rate, so its band is horizontal.
         return Band(columns, "precision", "low", "high", across=True)
-    own = {"recall": found.recall.tolist(), "low": found.low.tolist(), "high": found.high.tolist()}
-    return Band(own, "recall", "low", "high")
+    columns_of_band = {"recall": limits.recall.tolist(), "low": limits.low.tolist(), "high": limits.high.tolist()}
+    return Band(columns_of_band, "recall", "low", "high")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ def curve_blocks(
 ) -> list[Block]:
     """The summary, operating points and costs if requested, and what a reader must know."""
     if "rank" in curves[0].columns:
-        return _rank_blocks(curves, confidence)
+        lines = rank_band_lines(curves)
+        lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
+        lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
+        return [rank_table(curves, confidence), *([Paragraphs(lines)] if lines else [])]
     if "fppi" in curves[0].columns:
         return [_recall_table(curves, confidence), Paragraphs(_recall_sentences(curves))]
     blocks: list[Block] = [_summary_table(view, curves, confidence)]
@@ -46,7 +49,7 @@ def _summary_table(view: CurveView, curves: Sequence[Curve], confidence: float) 
     rows: list[list[Cell]] = []
     for curve in curves:
         estimates = [curve.summaries[name] for name in names]
-        cells = [cell for one in estimates for cell in (one.value, interval_cell(one.interval))]
+        cells = [cell for summary in estimates for cell in (summary.value, interval_cell(summary.interval))]
         rows.append([curve.name, *curve.sizes.values(), *cells])
     return Table(columns, rows)
 
@@ -68,11 +71,9 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
         for requested in curve.requested
     ]
     columns = ["name", "at", _setting(curves), "fpr", "fnr", level, "remark"]
-    return Table(columns if any(row[-1] for row in rows) else columns[:-1], _without_empty(rows))
-
-
-def _without_empty(rows: list[list[Cell]]) -> list[list[Cell]]:
-    return rows if any(row[-1] for row in rows) else [row[:-1] for row in rows]
+    if any(row[-1] for row in rows):
+        return Table(columns, rows)
+    return Table(columns[:-1], [row[:-1] for row in rows])
 
 
 def cost_table(curves: Sequence[Curve]) -> Table:
@@ -144,12 +145,12 @@ def _certainty(curve: Curve) -> str:
     """How each interval was computed and what it is for, one sentence per target."""
     intervals = [
         (f"{what} by {METHODS.get(method, method)}", target_text(curve.summary_target, curve.stratum))
-        for what, one, method in (
+        for what, summary, method in (
             ("AP", curve.average_precision, curve.average_precision.method),
             ("AUC", curve.auc, summary_method(curve.auc)),
             ("EER", curve.eer, curve.eer.method),
         )
-        if one.interval is not None
+        if summary.interval is not None
     ]
     if curve.precision_band is not None:
         intervals.append(
@@ -191,11 +192,11 @@ _SHOWN = (0, 3, 6)
 
 def _recall_table(curves: Sequence[Curve], confidence: float) -> Table:
     """A row for each curve."""
-    levels = [f"at {_fraction(float(FALSE_POSITIVES[place]))}" for place in _SHOWN]
+    levels = [f"at {_fraction(float(FALSE_POSITIVES[index]))}" for index in _SHOWN]
     rows: list[list[Cell]] = []
     for curve in curves:
         score, recalls = curve.summaries["mean_recall"], [] if curve.recalls is None else curve.recalls.tolist()
-        cells = [score.value, interval_cell(score.interval), *(recalls[place] for place in _SHOWN)]
+        cells = [score.value, interval_cell(score.interval), *(recalls[index] for index in _SHOWN)]
         rows.append([curve.name, *curve.sizes.values(), *cells])
     return Table(["name", "images", "objects", "mean recall", percent(confidence), *levels], rows)
 
@@ -223,14 +224,6 @@ def _recall_sentences(curves: Sequence[Curve]) -> list[str]:
 MATCH_RANKS = (1, 5, 10, 20)
 
 
-def _rank_blocks(curves: Sequence[Curve], confidence: float) -> list[Block]:
-    """Rates at a few ranks, and what a reader must know."""
-    lines = rank_band_lines(curves)
-    lines += [f"{curve.name}: {_median(curve)}." for curve in curves]
-    lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
-    return [rank_table(curves, confidence), *([Paragraphs(lines)] if lines else [])]
-
-
 def rank_band_lines(curves: Sequence[Curve]) -> list[str]:
     """How the bands were computed and what they are for, without repetition."""
     bands = [(method_words(c.bands), target_text(c.target, c.stratum)) for c in curves if c.bands]
@@ -253,9 +246,9 @@ def rank_table(curves: Sequence[Curve], confidence: float) -> Table:
 
 
 def _median(curve: Curve) -> str:
-    one, at, gallery = curve.summaries["median_rank"], curve.censored_at, curve.sizes["gallery"]
+    median, at, gallery = curve.summaries["median_rank"], curve.censored_at, curve.sizes["gallery"]
     words = "median rank" if at is None else f"median rank, censored at {at},"
-    if not math.isfinite(one.value):
+    if not math.isfinite(median.value):
         return f"half of the probes were not found: no {words.removesuffix(',')}"
-    limits = f" ({interval_text(one.interval, '.3g')}, {one.method})" if one.interval else ""
-    return f"{words} {one.value:g}{limits}, relative rank {one.value / gallery:.3g} of {gallery:,} people"
+    limits = f" ({interval_text(median.interval, '.3g')}, {median.method})" if median.interval else ""
+    return f"{words} {median.value:g}{limits}, relative rank {median.value / gallery:.3g} of {gallery:,} people"

@@ -1,6 +1,5 @@
 """What a test is about and what a newcomer needs to take part, as data and as a page."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from harness.options.entries import SECTIONS
@@ -59,12 +58,6 @@ def test_facts(cases: CaseSet) -> dict[str, Any]:
     }
 
 
-def _claims(cases: Mapping[str, Any]) -> str:
-    if cases["positive"] is None:
-        return "blind: the truth is with the site, which judges what `hate submit` hands in"
-    return f"{cases['positive']:,} positive, {cases['negative']:,} negative"
-
-
 def _target(cases: CaseSet) -> str:
     """What an interval for this test is about."""
     design = cases.script.file.design
@@ -104,11 +97,14 @@ def facts_text(facts: dict[str, Any], expansion: Expansion | None, columns: int)
 def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
     """Data, parameters and design, in Markdown."""
     cases, design = facts["cases"], facts["design"]
+    claims = "blind: the truth is with the site, which judges what `hate submit` hands in"
+    if cases["positive"] is not None:
+        claims = f"{cases['positive']:,} positive, {cases['negative']:,} negative"
     lines = ["## Facts", ""]
     lines += _items(
         {
             "task": f"{facts['task']}: {facts['summary']}",
-            "cases": f"{cases['total']:,} ({_claims(cases)})",
+            "cases": f"{cases['total']:,} ({claims})",
             "authors": ", ".join(facts["authors"]),
             "license": facts["license"],
             "baseline": facts["baseline"] or "",
@@ -117,7 +113,7 @@ def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
             "other measures": ", ".join(facts["measures"]),
         }
     )
-    lines += [f"- data `{name}`: {place}" for name, place in facts["data"].items()]
+    lines += [f"- data `{name}`: {path}" for name, path in facts["data"].items()]
     if facts["train"] is not None:
         lines.append(f"- training material: {facts['train_cases']:,} cases in {facts['train']}")
     if facts["gallery"] is not None:
@@ -131,7 +127,7 @@ def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
     ]
     lines += ["", "## Design", ""]
     strata = f" ({design['strata']} strata)" if design["strata"] else ""
-    named = {key: _names(design[key]) for key in ("stratum", "psu", "cofactors")}
+    named = {key: ", ".join(column_names(design[key] or [])) for key in ("stratum", "psu", "cofactors")}
     named["stratum"] += strata if named["stratum"] else ""
     lines += _items(named | {"results are for": design["target"]})
     return safe_lines("\n".join(lines)) + "\n"
@@ -139,7 +135,3 @@ def fact_lists(facts: dict[str, Any], expansion: Expansion | None) -> str:
 
 def _items(facts: dict[str, str]) -> list[str]:
     return [f"- {name}: {value}" for name, value in facts.items() if value]
-
-
-def _names(columns: str | list[str] | None) -> str:
-    return ", ".join(column_names(columns or []))

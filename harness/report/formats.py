@@ -91,8 +91,8 @@ def render(table: Table, style: Format, *, terminal_width: int = 100) -> str:
 
 def render_parts(table: Table, style: Format, *, terminal_width: int = 100) -> Iterator[str]:
     """The same in parts, for long tables; a format that needs all rows at once gives one part."""
-    found = WRITERS[style].table(table, terminal_width)
-    yield from [found] if isinstance(found, str) else found
+    text = WRITERS[style].table(table, terminal_width)
+    yield from [text] if isinstance(text, str) else text
 
 
 def render_document(blocks: Sequence[Block], style: Format, *, terminal_width: int = 100) -> str:
@@ -176,13 +176,13 @@ def _plain(table: Table, _width: int) -> Iterator[str]:
 
 def _plain_texts(columns: Sequence[Sequence[Cell]]) -> Iterator[Sequence[str]]:
     """The texts of some columns. The last may have blanks: splitting a line at blanks still gives all the others."""
-    for place, cells in enumerate(columns):
+    for index, cells in enumerate(columns):
         texts = column_texts(cells)
         together = "".join(texts)
         if ({*map(type, cells)} <= _PLAIN_NUMBERS or (together.isascii() and together.isalnum())) and "" not in texts:
             yield texts
             continue
-        field = last_field if place == len(columns) - 1 else one_word
+        field = last_field if index == len(columns) - 1 else one_word
         # The same few occur again and again, and there may be millions of them.
         known = {text: field(text) for text in set(texts)}
         yield list(map(known.__getitem__, texts))
@@ -203,15 +203,11 @@ def _folded(texts: Sequence[str], terminal_width: int) -> str:
     return "\n".join(safe(text) if isinstance(text, CommandText) else wrapped(safe(text), size) for text in texts)
 
 
-def _lines(texts: Sequence[str], _width: int) -> str:
-    return "\n".join(map(safe, texts))
-
-
 # For spreadsheets
 
 
 def _csv(table: Table, _width: int) -> Iterator[str]:
-    yield _csv_lines([list(map(spreadsheet, _told_apart(table.columns)))])
+    yield _csv_lines([list(map(spreadsheet, _distinct(table.columns)))])
     for columns in in_columns(table):
         yield _csv_lines(zip(*map(_csv_cells, columns), strict=True))
 
@@ -222,16 +218,16 @@ def _csv_lines(rows: Iterable[Sequence[Cell]]) -> str:
     return out.getvalue()
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """Column names of which no two are the same: a column of the cases may be called like one of ours."""
-    found: list[str] = []
+    distinct: list[str] = []
     for name in names:
         number = 2
-        own = name
-        while own in found:
-            own, number = f"{name}_{number}", number + 1
-        found.append(own)
-    return found
+        candidate = name
+        while candidate in distinct:
+            candidate, number = f"{name}_{number}", number + 1
+        distinct.append(candidate)
+    return distinct
 
 
 def _csv_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -292,7 +288,12 @@ def _html_paragraphs(texts: Sequence[str], _width: int) -> str:
 WRITERS = {
     Format.TABLE: Writer(_terminal, _underlined, _folded),
     # The # of a plain table is for gnuplot; between paragraphs an aligned table reads better.
-    Format.PLAIN: Writer(_plain, _underlined, _lines, inner=lambda table, _width: _terminal(table, _UNLIMITED)),
+    Format.PLAIN: Writer(
+        _plain,
+        _underlined,
+        lambda texts, _width: "\n".join(map(safe, texts)),
+        inner=lambda table, _width: _terminal(table, _UNLIMITED),
+    ),
     Format.CSV: Writer(_csv),
     Format.TEX: Writer(lambda table, width: tex_document([table], width), document=tex_document),
     Format.MD: Writer(_markdown, lambda text: f"## {markdown(text)}", _separate(markdown)),

@@ -38,15 +38,17 @@ def chart_script(chart: Chart, path: PurePath, look: PictureOptions) -> str:
         *_limits("y", chart.y, look.ylim),
     ]
     for number, series in enumerate(chart.series):
-        lines += [f"$curve{number} << EOD", _data(series), "EOD"]
+        # The first line has the names of columns, by which the plots below choose them.
+        data = data_block(series.name, series.columns, series.remarks, header=" ").rstrip("\n")
+        lines += [f"$curve{number} << EOD", data, "EOD"]
         if (band := series.band) is not None and band.columns is not series.columns:
             lines += [
                 f"$band{number} << EOD",
                 data_block(series.name, band.columns, (), header=" ").rstrip("\n"),
                 "EOD",
             ]
-    plots = [text for number, one in enumerate(chart.series) if (text := _band(chart, number, one))]
-    plots += [_line(chart, number, one, names) for number, one in enumerate(chart.series)]
+    plots = [text for number, curve in enumerate(chart.series) if (text := _band(chart, number, curve))]
+    plots += [_line(chart, number, curve, names) for number, curve in enumerate(chart.series)]
     if chart.diagonal:
         plots.append(f"x with lines linecolor '{GUIDE}' linewidth 0.7 dashtype 1 notitle")
     plots += [f"{level:.9g} with lines linecolor '{GUIDE}' linewidth 0.7 dashtype 1 notitle" for level in chart.levels]
@@ -57,11 +59,6 @@ def chart_script(chart: Chart, path: PurePath, look: PictureOptions) -> str:
 def quoted(text: str) -> str:
     """A string that gnuplot takes literally."""
     return "'" + safe(text).replace("'", "''") + "'"
-
-
-def _data(series: Series) -> str:
-    """Columns with their names in the first line, by which the plots below choose them."""
-    return data_block(series.name, series.columns, series.remarks, header=" ").rstrip("\n")
 
 
 def _axis(name: str, axis: ChartAxis) -> list[str]:
@@ -109,8 +106,7 @@ def _band(chart: Chart, number: int, series: Series) -> str:
     if band is None or band.across:
         # gnuplot fills between heights only.
         return ""
-    own = band.columns is series.columns
-    data = f"$curve{number}{_every(series)}" if own else f"$band{number}"
+    data = f"$curve{number}{_every(series)}" if band.columns is series.columns else f"$band{number}"
     x, low, high = _at("x", chart.x, band.x), _at("y", chart.y, band.low), _at("y", chart.y, band.high)
     if band.bars:
         at = f"{x}:{_at('y', chart.y, series.y)}:{low}:{high}"

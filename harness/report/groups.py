@@ -56,9 +56,12 @@ def group_blocks(
     """Every run and every pair in every group, and what follows from them."""
     blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, replication)]
     if pairs:
-        blocks.append(_pair_table(by, names, pairs, replication, correction))
+        items = [item for group in by.groups for item in _pairs_of(group, names, pairs)]
+        columns = _group_columns(by.column, percent(replication.confidence), correction)
+        blocks.append(table_of(items, columns, GroupOutput.TABLE))
+    empty = [group.label for group in by.groups if not any(group.runs)]
     lines = [
-        *_lacking(by, measure),
+        *([f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []),
         *gap_lines(by, names, measure, replication),
         *_interactions(by, names, pairs, replication),
         *_turns(by, names, pairs, measure, replication),
@@ -73,7 +76,11 @@ def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -
     level, wide = percent(replication.confidence), len(names) <= MAX_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
     rows: list[list[Cell]] = [
-        [group.label, group.cases, *(cell for one in group.runs for cell in estimate_cells(one)[: 2 if wide else 1])]
+        [
+            group.label,
+            group.cases,
+            *(cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1]),
+        ]
         for group in by.groups
     ]
     return Table([by.column, "cases", *columns], rows)
@@ -95,11 +102,16 @@ class PairInGroup(NamedTuple):
     b: str
     estimate: Estimate | None
     # The values of the group in the columns of all breakdowns.
-    place: Sequence[str | None] = ()
+    group_values: Sequence[str | None] = ()
 
 
-def _pairs_of(group: Group, names: Sequence[str], pairs: Pairs, place: Sequence[str | None] = ()) -> list[PairInGroup]:
-    return [PairInGroup(group, names[a], names[b], one, place) for (a, b), one in zip(pairs, group.pairs, strict=True)]
+def _pairs_of(
+    group: Group, names: Sequence[str], pairs: Pairs, group_values: Sequence[str | None] = ()
+) -> list[PairInGroup]:
+    return [
+        PairInGroup(group, names[a], names[b], estimate, group_values)
+        for (a, b), estimate in zip(pairs, group.pairs, strict=True)
+    ]
 
 
 def _group_columns(
@@ -109,10 +121,10 @@ def _group_columns(
     table, sheet, entry = GroupOutput.TABLE, GroupOutput.CSV, GroupOutput.JSON
     return [
         Column("group", "group.label", shown=table, head=column),
-        Column("pair", lambda one: f"{one.a} - {one.b}", shown=table),
+        Column("pair", lambda pair: f"{pair.a} - {pair.b}", shown=table),
         Column("a", shown=sheet | entry),
         Column("b", shown=sheet | entry),
-        *(Column(name, _value_in(place), shown=sheet) for place, name in enumerate(columns)),
+        *(Column(name, _value_in(index), shown=sheet) for index, name in enumerate(columns)),
         Column("cases", "group.cases", shown=sheet),
         Column("difference", "estimate.value", shown=table | sheet | entry),
         Column("se", "estimate.se", shown=sheet | entry),
@@ -127,7 +139,7 @@ def _group_columns(
 
 
 def _value_in(column: int) -> Callable[[PairInGroup], str | None]:
-    return lambda one: one.place[column]
+    return lambda pair: pair.group_values[column]
 
 
 def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pairs: Pairs, measure: str) -> Table:
@@ -136,21 +148,10 @@ def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pair
     items = [
         item
         for by in breakdowns
-        for group, place in zip(by.groups, by.group_values(columns), strict=True)
-        for item in _pairs_of(group, names, pairs, place)
+        for group, group_values in zip(by.groups, by.group_values(columns), strict=True)
+        for item in _pairs_of(group, names, pairs, group_values)
     ]
     return plain_table_of(items, _group_columns(columns=columns, measure=measure), GroupOutput.CSV)
-
-
-def _pair_table(by: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication, correction: str) -> Table:
-    items = [item for group in by.groups for item in _pairs_of(group, names, pairs)]
-    columns = _group_columns(by.column, percent(replication.confidence), correction)
-    return table_of(items, columns, GroupOutput.TABLE)
-
-
-def _lacking(by: Breakdown, measure: Measure) -> list[str]:
-    empty = [group.label for group in by.groups if not any(group.runs)]
-    return [f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []
 
 
 def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
@@ -160,14 +161,14 @@ def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication
 
 
 def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replication) -> str:
-    one, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
-    far = distance(abs(one.value), rate=measure.share)
+    estimate, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
+    far = distance(abs(estimate.value), rate=measure.share)
     if gap.directed:
         text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
     else:
         text = f"{name} has least where {column} is {gap.worst} and most where it is {gap.best}: {far} apart"
-    if one.interval is not None:
-        low, high = sorted((sign * one.interval.low, sign * one.interval.high))
+    if estimate.interval is not None:
+        low, high = sorted((sign * estimate.interval.low, sign * estimate.interval.high))
         limits = f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
         text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
     if gap.untested is not None:
@@ -183,7 +184,9 @@ def _turns(by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, 
     for number, runs in enumerate(pairs):
         spans = lead_spans(by, number, runs, measure, level)
         if len(spans) > 1:
-            lines.append(f"{_lead_words(by, names, spans)}{_no_verdict(by, number, level)}.")
+            undecided = [group.label for group in by.groups if not is_significant(group.pairs[number], level)]
+            neither = f"; at {', '.join(undecided)} neither was shown to lead" if undecided else ""
+            lines.append(f"{_lead_words(by, names, spans)}{neither}.")
     return lines
 
 
@@ -202,24 +205,20 @@ def _lead_words(by: Breakdown, names: Sequence[str], spans: Sequence[LeadSpan]) 
     return "The order turns: " + ", ".join([*words, f"{names[last.leader]} {ending}"])
 
 
-def _no_verdict(by: Breakdown, pair: int, level: float) -> str:
-    """The groups in which neither was shown to lead."""
-    labels = [group.label for group in by.groups if not is_significant(group.pairs[pair], level)]
-    return f"; at {', '.join(labels)} neither was shown to lead" if labels else ""
-
-
 def _interactions(by: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication) -> list[str]:
     lines = []
-    for (a, b), one in zip(pairs, by.interactions, strict=True):
-        if one is None:
+    for (a, b), interaction in zip(pairs, by.interactions, strict=True):
+        if interaction is None:
             continue
         between = f"the difference between {names[a]} and {names[b]}"
-        if one.p_adjusted is None:
-            reason = why_untested(one.test, "groups")
+        if interaction.p_adjusted is None:
+            reason = why_untested(interaction.test, "groups")
             lines.append(f"It was not tested whether {between} changes with {by.column}: {reason}.")
             continue
-        verdict = "changes with" if one.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
-        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_is(one.p_adjusted)}).")
+        verdict = (
+            "changes with" if interaction.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
+        )
+        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_is(interaction.p_adjusted)}).")
     return lines
 
 
@@ -228,18 +227,18 @@ def _gap_differences(
 ) -> list[str]:
     """Whose gap is larger, by how much, and how certain that is."""
     lines = []
-    for (a, b), one in zip(pairs, by.gap_contrasts, strict=False):
-        if one is None:
+    for (a, b), contrast in zip(pairs, by.gap_contrasts, strict=False):
+        if contrast is None:
             continue
-        found, level = one.difference, percent(replication.confidence)
-        apart, own, other = (distance(abs(value), rate=measure.share) for value in (found.value, *one.gaps))
-        limits = (found.interval.low, found.interval.high)
+        difference, level = contrast.difference, percent(replication.confidence)
+        apart, gap_a, gap_b = (distance(abs(value), rate=measure.share) for value in (difference.value, *contrast.gaps))
+        limits = (difference.interval.low, difference.interval.high)
         text = f"{Limits(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else f"{Limits(*limits)}"
-        more = "more" if found.value >= 0 else "less"
+        more = "more" if difference.value >= 0 else "less"
         ends = "are best and worst" if measure.directed else "have most and least"
         lines.append(
-            f"The gap of {names[a]} is {own}, that of {names[b]} {other}: {apart} {more} ({level} interval {text}, "
-            f"whichever groups {ends}; {p_is(one.p_adjusted)})."
+            f"The gap of {names[a]} is {gap_a}, that of {names[b]} {gap_b}: {apart} {more} ({level} interval {text}, "
+            f"whichever groups {ends}; {p_is(contrast.p_adjusted)})."
         )
     return lines
 
@@ -254,24 +253,28 @@ def breakdown_json(
     """Groups of cases, what changes between them, and, of a number, which run of each pair leads where."""
     both = [{"a": names[a], "b": names[b]} for a, b in pairs]
     tested = ("groups", "p_value", "p_adjusted")
-    found = {
+    payload = {
         "column": by.column,
         "groups": [_group_json(group, names, pairs) for group in by.groups],
         "gaps": [_gap_json(name, gap) for name, gap in zip(names, by.gaps, strict=True)],
         "interactions": [
-            {**pair, **{name: None if one is None else getattr(one, name) for name in tested}}
-            for pair, one in zip(both, by.interactions, strict=True)
+            {**pair, **{name: None if interaction is None else getattr(interaction, name) for name in tested}}
+            for pair, interaction in zip(both, by.interactions, strict=True)
         ],
-        "gap_differences": [{**pair, **_contrast_json(one)} for pair, one in zip(both, by.gap_contrasts, strict=False)],
+        "gap_differences": [
+            {**pair, **_contrast_json(contrast)} for pair, contrast in zip(both, by.gap_contrasts, strict=False)
+        ],
     }
     if measure is None or by.positions is None:
-        return found
-    spans = [lead_spans(by, number, runs, measure, 1 - confidence) for number, runs in enumerate(pairs)]
-    leads = [
-        {**pair, "spans": [{"leader": names[one.leader], "first": one.first, "last": one.last} for one in own]}
-        for pair, own in zip(both, spans, strict=True)
-    ]
-    return {**found, "leads": leads}
+        return payload
+    leads = []
+    for number, runs in enumerate(pairs):
+        spans = [
+            {"leader": names[span.leader], "first": span.first, "last": span.last}
+            for span in lead_spans(by, number, runs, measure, 1 - confidence)
+        ]
+        leads.append({**both[number], "spans": spans})
+    return {**payload, "leads": leads}
 
 
 def _group_json(group: Group, names: Sequence[str], pairs: Pairs) -> dict[str, Any]:
@@ -282,8 +285,10 @@ def _group_json(group: Group, names: Sequence[str], pairs: Pairs) -> dict[str, A
         **({"values": group.values} if group.values else {}),
         "tests": group.answers,
         "cases": group.cases,
-        "transcripts": [{"name": name, **estimate_json(one, "interval", value="value")} for name, one in runs],
-        "runs": [{"name": name, **estimate_json(one, "se", "interval")} for name, one in runs],
+        "transcripts": [
+            {"name": name, **estimate_json(estimate, "interval", value="value")} for name, estimate in runs
+        ],
+        "runs": [{"name": name, **estimate_json(estimate, "se", "interval")} for name, estimate in runs],
         "pairs": list(records_of(_pairs_of(group, names, pairs), _group_columns(), GroupOutput.JSON)),
     }
 
@@ -298,11 +303,16 @@ def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
     return {"name": name, **ends, **numbers, "p_value": None if gap is None else gap.p_value}
 
 
-def _contrast_json(one: GapContrast | None) -> dict[str, Any]:
+def _contrast_json(contrast: GapContrast | None) -> dict[str, Any]:
     """Both gaps, their difference, and how certain it is."""
-    if one is None:
+    if contrast is None:
         return dict.fromkeys(("groups", "gap_a", "gap_b", "estimate", "se", "interval", "p_value", "p_adjusted"))
-    gap_a, gap_b = one.gaps
-    gaps, found = {"groups": one.groups, "gap_a": gap_a, "gap_b": gap_b}, one.difference
-    numbers = {"estimate": found.value, "se": found.se, "interval": found.interval, "p_value": found.p_value}
-    return {**gaps, **numbers, "p_adjusted": one.p_adjusted}
+    gap_a, gap_b = contrast.gaps
+    gaps, difference = {"groups": contrast.groups, "gap_a": gap_a, "gap_b": gap_b}, contrast.difference
+    numbers = {
+        "estimate": difference.value,
+        "se": difference.se,
+        "interval": difference.interval,
+        "p_value": difference.p_value,
+    }
+    return {**gaps, **numbers, "p_adjusted": contrast.p_adjusted}

@@ -34,6 +34,12 @@ def interval_text(interval: Interval | None, form: str = ".4f") -> str:
     return str(interval_cell(interval, form))
 
 
+def limits_of(estimate: Estimate) -> tuple[float, float]:
+    """The limits of an estimate, to be drawn: both are its value if there is no interval."""
+    interval = estimate.interval
+    return (estimate.value, estimate.value) if interval is None else (interval.low, interval.high)
+
+
 def estimate_cells(estimate: Estimate | None) -> tuple[float | None, Limits]:
     """An estimate in two cells of a table: the value, and its interval."""
     return (None, Limits(None, None)) if estimate is None else (estimate.value, interval_cell(estimate.interval))
@@ -101,11 +107,11 @@ def shown_name(name: str, self_reported: str | None) -> str:
 
 def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> list[str]:
     """A line for each reason why runs are self-reported."""
-    found = []
+    notes = []
     for why in dict.fromkeys(why for why in judged if why):
-        own = [name for name, reason in zip(names, judged, strict=True) if reason == why]
-        found.append(f"{join_names(own, MAX_TOLD)} {'is' if len(own) == 1 else 'are'} self-reported: {why}")
-    return found
+        alike = [name for name, reason in zip(names, judged, strict=True) if reason == why]
+        notes.append(f"{join_names(alike, MAX_TOLD)} {'is' if len(alike) == 1 else 'are'} self-reported: {why}")
+    return notes
 
 
 def left_out_line(run: str, measures: Sequence[str], count: int, cases: int) -> str:
@@ -138,12 +144,12 @@ def sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     if sampling.identities is None or sampling.psu is not None:
         return lines
     a, b = sampling.identities
-    told = (
+    warning = (
         f"Each case compares two identities, {a} and {b}. Comparisons that share one are alike, but are taken as "
         f"independent here, so intervals are too narrow: --psu {a} or --psu {b} allows for new ones on one side; hate "
         f"roc, det and pr have --subjects {a},{b} for both sides."
     )
-    return [told] if not sampling.known else [*lines, told]
+    return [warning] if not sampling.known else [*lines, warning]
 
 
 def _sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:

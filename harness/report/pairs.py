@@ -41,7 +41,14 @@ def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
     # McNemar's p-values have no max-t.
     max_t = comparison.multiplicity is Multiplicity.MAX_T
     own_correction = f"p {correction_name(Multiplicity.HOLM)}" if max_t else correction
-    value = _by_design if comparison.by_design else _as_if_independent
+
+    def value(path: str) -> Callable[[Pair], Any] | str:
+        """A field of the estimate by design, else that of the pair for it, which has no standard error."""
+        if comparison.by_design:
+            return f"estimate.{path}"
+        if path in ("se", "method"):
+            return lambda _: None if path == "se" else "independent"
+        return {"value": "difference", "p_value": "p_exact"}.get(path, path)
 
     def both(word: str) -> Callable[[Pair], str]:
         return lambda pair: f"{names[pair.a]} {word} {names[pair.b]}"
@@ -54,12 +61,12 @@ def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
 
     def better(pair: Pair) -> str | None:
         by_measure = pair.other_measure or not comparison.paired
-        found = comparison.leader(pair) if by_measure else pair.better
-        return None if found is None else names[found]
+        leader = comparison.leader(pair) if by_measure else pair.better
+        return None if leader is None else names[leader]
 
     def replication(pair: Pair) -> dict[str, Any] | None:
-        one = pair.estimate if comparison.by_design else None
-        return replication_json(one, comparison.runs[pair.a].study.sampling)
+        estimate = pair.estimate if comparison.by_design else None
+        return replication_json(estimate, comparison.runs[pair.a].study.sampling)
 
     # What two runs on different cases do not have.
     paired = EVERYWHERE | _DESIGN if comparison.paired else _NOWHERE
@@ -109,17 +116,6 @@ def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
     ]
 
 
-def _by_design(path: str) -> str:
-    return f"estimate.{path}"
-
-
-def _as_if_independent(path: str) -> Callable[[Pair], Any] | str:
-    """The field of a pair for that of an estimate; there is no standard error."""
-    if path in ("se", "method"):
-        return lambda _: None if path == "se" else "independent"
-    return {"value": "difference", "p_value": "p_exact"}.get(path, path)
-
-
 def _further_columns(name: str, level: str) -> list[Column[Pair]]:
     """What was asked for besides, or recorded: a key of JSON, and the columns of a table."""
     if name == "equivalence":
@@ -166,15 +162,15 @@ def tidy_table(comparison: Comparison) -> Table:
     return plain_table_of(comparison.pairs, pair_columns(comparison), PairOutput.CSV)
 
 
-def _ratio_json(one: Estimate | None) -> dict[str, Any] | None:
-    return None if one is None else estimate_json(one, "interval", "p_value", value="ratio")
+def _ratio_json(ratio: Estimate | None) -> dict[str, Any] | None:
+    return None if ratio is None else estimate_json(ratio, "interval", "p_value", value="ratio")
 
 
-def _win_json(one: WinRate | None) -> dict[str, Any] | None:
-    if one is None:
+def _win_json(rate: WinRate | None) -> dict[str, Any] | None:
+    if rate is None:
         return None
-    counts = {"wins": one.wins, "ties": one.ties, "losses": one.losses}
-    return counts | estimate_json(one.estimate, "se", "df", "interval", "p_value", "p_adjusted")
+    counts = {"wins": rate.wins, "ties": rate.ties, "losses": rate.losses}
+    return counts | estimate_json(rate.estimate, "se", "df", "interval", "p_value", "p_adjusted")
 
 
 def _margin_json(test: MarginTest | None) -> dict[str, Any] | None:

@@ -20,14 +20,15 @@ def power_blocks(plan: PowerPlan) -> list[Block]:
     """The answer first."""
     blocks: list[Block] = [Paragraphs([_answer(plan), *_uncertain(plan)]), _short(power_table(plan), plan)]
     if plan.allocation:
-        rows: list[list[Cell]] = [[one.stratum, one.pilot, one.proportional, one.neyman] for one in plan.allocation]
+        rows: list[list[Cell]] = [[row.stratum, row.pilot, row.proportional, row.neyman] for row in plan.allocation]
         table = Table(["stratum", "pilot", "as in the pilot", "Neyman"], rows)
         blocks += [Heading("Units by stratum"), table, Paragraphs([NEYMAN])]
-    return [*blocks, Paragraphs([f"{one[0].upper()}{one[1:]}." for one in _basis(plan)])]
+    return [*blocks, Paragraphs([f"{line[0].upper()}{line[1:]}." for line in _basis(plan)])]
 
 
 def _answer(plan: PowerPlan) -> str:
-    request, size = plan.request, _size(plan)
+    request, size = plan.request, f"{plan.units or 0:,} {plan.unit}"
+    size += "" if plan.unit == "cases" else f" ({plan.cases or 0:,} cases)"
     if request.question is PlanningGoal.WIDTH:
         if request.units is not None:
             return f"{size} give a {percent(request.confidence)} interval of width {plan.reached:.4f}."
@@ -42,7 +43,8 @@ def _answer(plan: PowerPlan) -> str:
     several = f", with {request.algorithms} algorithms and Holm's correction" if request.algorithms > 2 else ""
     level = f"at the {percent(round(1 - request.confidence, 10))} level{several}"
     if request.units is not None:
-        return f"{size} {what} {level} with {percent(round(plan.reached, 3))} power.{_smallest(plan)}"
+        more = "" if plan.detectable is None else f" They could show {_seen(plan)}."
+        return f"{size} {what} {level} with {percent(round(plan.reached, 3))} power.{more}"
     return f"{size} are needed to {what} {level} with {percent(request.power)} power."
 
 
@@ -52,25 +54,14 @@ def _seen(plan: PowerPlan) -> str:
     return f"a difference of {_points(plan.detectable)} or more, with {percent(plan.request.power)} power"
 
 
-def _smallest(plan: PowerPlan) -> str:
-    return "" if plan.detectable is None else f" They could show {_seen(plan)}."
-
-
 def _points(difference: float | None) -> str:
     return distance(abs(difference or 0.0))
-
-
-def _size(plan: PowerPlan) -> str:
-    units, cases = plan.units or 0, plan.cases or 0
-    if plan.unit == "cases":
-        return f"{units:,} cases"
-    return f"{units:,} {plan.unit} ({cases:,} cases)"
 
 
 def _uncertain(plan: PowerPlan) -> list[str]:
     if plan.units_interval is None or plan.pilot is None:
         return []
-    low, high = (f"{one:,}" if one is not None else "more than 1,000,000,000" for one in plan.units_interval)
+    low, high = (f"{limit:,}" if limit is not None else "more than 1,000,000,000" for limit in plan.units_interval)
     return [
         f"The pilot's own variance is uncertain: it may take from {low} to {high} {plan.unit} "
         f"({percent(0.95)} limits of a variance with {plan.pilot.df:.0f} degrees of freedom)."
@@ -110,8 +101,8 @@ def _pilot_words(pilot: Pilot) -> str:
     parts = [f"{round(pilot.cases / pilot.answers):,} cases"]
     parts += [f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else []
     parts += [f"{pilot.strata:,} strata"] if pilot.strata > 1 else []
-    found = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
-    return f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{found}"
+    discordance = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
+    return f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{discordance}"
 
 
 def power_table(plan: PowerPlan) -> Table:
@@ -126,7 +117,7 @@ def _short(table: Table, plan: PowerPlan) -> Table:
     """Some of the rows, the answer's own among them."""
     answer = plan.curve_units.index(plan.units) if plan.units in plan.curve_units else 0
     step = max(len(table.rows) // MAX_ROWS, 1)
-    keep = [row for place, row in enumerate(table.rows) if (place - answer) % step == 0]
+    keep = [row for index, row in enumerate(table.rows) if (index - answer) % step == 0]
     if plan.unit == "cases":
         return Table(table.columns[1:], [row[1:] for row in keep])
     return Table([plan.unit, *table.columns[1:]], keep)

@@ -50,7 +50,7 @@ def rate_blocks(runs: Sequence[RunMeasures], replication: Replication) -> list[B
             blocks += group_blocks(by, names, [], runs[0].measures[name], replication)
     if any(run.explained for run in runs):
         blocks += explained_blocks(runs)
-    first = next((one for one in runs[0].estimates.values() if one is not None), None)
+    first = next((estimate for estimate in runs[0].estimates.values() if estimate is not None), None)
     return [*blocks, Heading("How the cases were sampled"), Paragraphs(sampling_lines(runs[0].sampling, first))]
 
 
@@ -68,12 +68,12 @@ def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Tabl
     alone = len(runs) == 1
     rows: list[list[Cell]] = []
     for run in runs:
-        for name, one in run.estimates.items():
+        for name, estimate in run.estimates.items():
             measure = run.measures[name]
             words = name if measure.words == name else f"{measure.words} ({name})"
             what = [words] if alone else [run.name, name]
             form = ".4f" if all(map(isfinite, measure.bounds)) else ".4g"
-            rows.append([*what, *_figures(one, form)])
+            rows.append([*what, *_figures(estimate, form)])
     first = ["measure"] if alone else ["name", "measure"]
     return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
 
@@ -83,7 +83,7 @@ def left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
     lines = []
     for run in runs:
         for count in dict.fromkeys(run.left_out.values()):
-            names = [name for name, own in run.left_out.items() if own == count]
+            names = [name for name, number in run.left_out.items() if number == count]
             lines.append(left_out_line(run.name, names, count, run.aligned.n))
     return lines
 
@@ -97,10 +97,10 @@ def tidy_table(runs: Sequence[RunMeasures]) -> Table:
     columns = distinct_columns([by for groups in runs[0].by for by in groups.values()])
     for run in runs:
         if not run.by:
-            rows += [[run.name, name, *_numbers(one)] for name, one in run.estimates.items()]
-        for name, by in (item for groups in run.by for item in groups.items()):
-            places = zip(by.groups, by.group_values(columns), strict=True)
-            rows += [[run.name, name, *place, group.cases, *_numbers(group.runs[0])] for group, place in places]
+            rows += [[run.name, name, *_numbers(estimate)] for name, estimate in run.estimates.items()]
+        for name, by in (item for measured in run.by for item in measured.items()):
+            groups = zip(by.groups, by.group_values(columns), strict=True)
+            rows += [[run.name, name, *values, group.cases, *_numbers(group.runs[0])] for group, values in groups]
     return Table(
         ["transcript", "measure", *columns, *(["cases"] * bool(columns)), "value", "se", "df", "low", "high"], rows
     )
@@ -133,13 +133,13 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
     rows: list[list[Cell]] = [
         [
             run.name,
-            one.column,
-            one.groups,
-            Number(one.share, ".1%"),
-            p_cell(one.p_adjusted),
+            factor.column,
+            factor.groups,
+            Number(factor.share, ".1%"),
+            p_cell(factor.p_adjusted),
         ]
         for run in runs
-        for one in run.explained[:MAX_COLUMNS]
+        for factor in run.explained[:MAX_COLUMNS]
     ]
     return Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
 
@@ -147,8 +147,14 @@ def explained_table(runs: Sequence[RunMeasures]) -> Table:
 def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
     lines = []
     for run in runs:
-        lines += _untested_lines(run)
-        first = next((one for one in run.explained if one.p_adjusted is not None and one.p_adjusted <= 0.05), None)
+        lines += [
+            f"{run.name}: it was not tested whether {factor.column} matters: {why_untested(factor.untested, 'groups')}."
+            for factor in run.explained[:MAX_COLUMNS]
+            if factor.untested is not None
+        ]
+        first = next(
+            (factor for factor in run.explained if factor.p_adjusted is not None and factor.p_adjusted <= 0.05), None
+        )
         if first is None:
             lines.append(f"{run.name}: no column was shown to matter.")
             continue
@@ -158,15 +164,6 @@ def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
             f"({p_is(first.p_adjusted)}); --by {first.column} shows its groups."
         )
     return lines
-
-
-def _untested_lines(run: RunMeasures) -> list[str]:
-    """The columns whose groups are too many for the units, with the reason."""
-    return [
-        f"{run.name}: it was not tested whether {one.column} matters: {why_untested(one.untested, 'groups')}."
-        for one in run.explained[:MAX_COLUMNS]
-        if one.untested is not None
-    ]
 
 
 def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
@@ -180,9 +177,7 @@ def rate_json(runs: Sequence[RunMeasures]) -> dict[str, Any]:
         **({} if runs[0].operating is None else {"at": str(runs[0].operating.criterion)}),
         "transcripts": [_run_json(run, statistics) for run in runs],
     }
-    breakdowns = [
-        {name: breakdown_json(one, names) for name, one in merged.items()} for merged in merge_breakdowns(runs)
-    ]
+    breakdowns = [{name: breakdown_json(by, names) for name, by in merged.items()} for merged in merge_breakdowns(runs)]
     if breakdowns:
         payload["by"] = breakdowns[0][statistics[0]]
         payload["by_statistic"] = breakdowns[0]
@@ -212,7 +207,7 @@ def _run_json(run: RunMeasures, statistics: Sequence[str]) -> dict[str, Any]:
         "left_out": run.left_out,
         **({"reliability": run.reliability} if run.reliability else {}),
         "explained": [
-            {name: getattr(one, name) for name in ("column", "groups", "share", "p_value", "p_adjusted")}
-            for one in run.explained
+            {name: getattr(factor, name) for name in ("column", "groups", "share", "p_value", "p_adjusted")}
+            for factor in run.explained
         ],
     }

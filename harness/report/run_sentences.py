@@ -89,6 +89,10 @@ def trial_line(trial: Trial) -> str:
 
 def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
     """Everything about a case: as its author wrote it, what the program answered, and the outcome."""
+    answer = _text(reply.raw)
+    if len(answer) > MAX_ANSWER_LENGTH:
+        # An image can have millions of characters.
+        answer = f"{answer[:100]}... ({len(answer):,} characters)"
     facts = {
         "case": case.id,
         "input": _text(reply.question.input),
@@ -97,7 +101,7 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
         "truth": case.real_class,
         **{f"column {name}": _text(value) for name, value in case.columns.items()},
         "repeat": str(reply.question.repeat),
-        "answer": _shortened(_text(reply.raw)),
+        "answer": answer,
         "taken as": "" if trial.error else _text(trial.actual if trial.actual is not msgspec.UNSET else "a refusal"),
         "score": _text(trial.score) if trial.score is not msgspec.UNSET else "",
         "error": f"{trial.error}: {trial.message}" if trial.error else "",
@@ -106,11 +110,6 @@ def trial_details(case: Case, reply: Reply, trial: Trial) -> list[str]:
         "memory": "" if reply.memory is None else f"{reply.memory / 2**20:.1f} MiB",
     }
     return [safe(f"{name:>12}: {value}") for name, value in facts.items() if value]
-
-
-def _shortened(text: str) -> str:
-    """An image can have millions of characters."""
-    return text if len(text) <= MAX_ANSWER_LENGTH else f"{text[:100]}... ({len(text):,} characters)"
 
 
 def _text(value: object) -> str:

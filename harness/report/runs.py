@@ -91,26 +91,26 @@ def _cost_columns(name: str, level: str) -> list[Column[RunSummary]]:
     unit, scale = _UNITS[name]
 
     def interval(run: RunSummary) -> Interval | None:
-        one = getattr(run, name)
-        return None if one is None or one.interval is None or not one.se > 0 else one.interval
+        mean = getattr(run, name)
+        return None if mean is None or mean.interval is None or not mean.se > 0 else mean.interval
 
     def scaled(run: RunSummary) -> Interval | None:
-        found = interval(run)
-        return None if found is None else Interval(found.low / scale, found.high / scale)
+        limits = interval(run)
+        return None if limits is None else Interval(limits.low / scale, limits.high / scale)
 
     def record(run: RunSummary) -> dict[str, Any] | None:
-        one = getattr(run, name)
-        if one is None:
+        mean = getattr(run, name)
+        if mean is None:
             return None
         return {
             "cases": run.answers_with(name),
-            **estimate_json(one, "se", "df", value="mean"),
+            **estimate_json(mean, "se", "df", value="mean"),
             "interval": interval(run),
         }
 
     def scaled_mean(run: RunSummary) -> float | None:
-        one = getattr(run, name)
-        return None if one is None else one.value / scale
+        mean = getattr(run, name)
+        return None if mean is None else mean.value / scale
 
     return [
         Column(name, record, shown=_JSON),
@@ -119,9 +119,9 @@ def _cost_columns(name: str, level: str) -> list[Column[RunSummary]]:
     ]
 
 
-def ranking_table(comparison: Comparison, most: int | None = None) -> Table:
+def ranking_table(comparison: Comparison, max_runs: int | None = None) -> Table:
     """The best first, with the interval that the verdicts rest on: by design where one is known, else Wilson's."""
-    runs = [comparison.runs[i] for i in comparison.order[:most]]
+    runs = [comparison.runs[i] for i in comparison.order[:max_runs]]
     table = table_of(runs, run_columns(comparison), RunOutput.RANKING, missing=NONE)
     return replace(table, spare=frozenset(TALLY[1:-1]))
 

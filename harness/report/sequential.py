@@ -9,83 +9,87 @@ from harness.report.verdicts import error_lines
 POINT = 1e-6
 
 
-def sequential_blocks(found: SequentialComparison) -> list[Block]:
+def sequential_blocks(comparison: SequentialComparison) -> list[Block]:
     """Verdicts, then the pairs and rates that support them."""
-    blocks: list[Block] = [Heading(f"{found.test.name} {found.test.version}: intervals that hold at every moment")]
-    if found.pairs:
-        verdicts = Paragraphs([_verdict(found, pair) for pair in found.pairs])
-        blocks += [verdicts, table_of(found.pairs, _pair_columns(found))]
-    failed = error_lines([found.aligned])
+    blocks: list[Block] = [
+        Heading(f"{comparison.test.name} {comparison.test.version}: intervals that hold at every moment")
+    ]
+    if comparison.pairs:
+        verdicts = Paragraphs([_verdict(comparison, pair) for pair in comparison.pairs])
+        blocks += [verdicts, table_of(comparison.pairs, _pair_columns(comparison))]
+    failed = error_lines([comparison.aligned])
     blocks += [Paragraphs(failed)] if failed else []
-    return [*blocks, table_of(found.rates, _rate_columns(found)), Paragraphs(_basis(found))]
+    return [*blocks, table_of(comparison.rates, _rate_columns(comparison)), Paragraphs(_basis(comparison))]
 
 
-def _verdict(found: SequentialComparison, pair: SequentialPair) -> str:
+def _verdict(comparison: SequentialComparison, pair: SequentialPair) -> str:
     if pair.decided_after is None:
-        seen = f"{pair.units:,} of {found.whole.units:,} {found.unit}"
+        seen = f"{pair.units:,} of {comparison.whole.units:,} {comparison.unit}"
         return f"{pair.a} and {pair.b} cannot be told apart yet, after {seen}."
     better, worse = (pair.a, pair.b) if pair.interval.low > 0 else (pair.b, pair.a)
     low, high = sorted(abs(end) for end in (pair.interval.low, pair.interval.high))
     lead = distance(low) if high - low < POINT else distance(low, high)
     return (
         f"{better} is better than {worse} on this test by {lead}; that was known after {pair.decided_after:,} of "
-        f"{found.whole.units:,} {found.unit}."
+        f"{comparison.whole.units:,} {comparison.unit}."
     )
 
 
-def _pair_columns(found: SequentialComparison) -> list[Column[SequentialPair]]:
+def _pair_columns(comparison: SequentialComparison) -> list[Column[SequentialPair]]:
     return [
-        Column("pair", lambda one: f"{one.a} - {one.b}", Audience.PEOPLE),
-        Column("a", lambda one: one.a, Audience.PROGRAMS),
-        Column("b", lambda one: one.b, Audience.PROGRAMS),
-        Column("units", lambda one: one.units, head=found.unit),
-        Column("difference", lambda one: one.difference),
-        Column("interval", lambda one: interval_cell(one.interval), head=_at_every_moment(found)),
-        Column("decided_after", lambda one: one.decided_after, head="decided after"),
+        Column("pair", lambda pair: f"{pair.a} - {pair.b}", Audience.PEOPLE),
+        Column("a", lambda pair: pair.a, Audience.PROGRAMS),
+        Column("b", lambda pair: pair.b, Audience.PROGRAMS),
+        Column("units", lambda pair: pair.units, head=comparison.unit),
+        Column("difference", lambda pair: pair.difference),
+        Column("interval", lambda pair: interval_cell(pair.interval), head=_at_every_moment(comparison)),
+        Column("decided_after", lambda pair: pair.decided_after, head="decided after"),
     ]
 
 
-def _rate_columns(found: SequentialComparison) -> list[Column[SequentialRate]]:
+def _rate_columns(comparison: SequentialComparison) -> list[Column[SequentialRate]]:
     marked = {
-        one.name: shown_name(one.name, why) for one, why in zip(found.rates, found.aligned.self_reported, strict=True)
+        rate.name: shown_name(rate.name, why)
+        for rate, why in zip(comparison.rates, comparison.aligned.self_reported, strict=True)
     }
     columns: list[Column[SequentialRate]] = [
-        Column("name", lambda one: marked[one.name], Audience.PEOPLE),
-        Column("transcript", lambda one: one.name, Audience.PROGRAMS),
-        Column("units", lambda one: one.units, head=found.unit),
-        Column("rate", lambda one: one.rate),
-        Column("interval", lambda one: interval_cell(one.interval), head=_at_every_moment(found)),
+        Column("name", lambda rate: marked[rate.name], Audience.PEOPLE),
+        Column("transcript", lambda rate: rate.name, Audience.PROGRAMS),
+        Column("units", lambda rate: rate.units, head=comparison.unit),
+        Column("rate", lambda rate: rate.rate),
+        Column("interval", lambda rate: interval_cell(rate.interval), head=_at_every_moment(comparison)),
     ]
-    if any(one.stop_when for one in found.rates):
-        columns.append(Column("stopped when", lambda one: one.stop_when or "", Audience.PEOPLE))
+    if any(rate.stop_when for rate in comparison.rates):
+        columns.append(Column("stopped when", lambda rate: rate.stop_when or "", Audience.PEOPLE))
     return columns
 
 
-def _at_every_moment(found: SequentialComparison) -> str:
-    return f"{percent(found.confidence)} at every moment"
+def _at_every_moment(comparison: SequentialComparison) -> str:
+    return f"{percent(comparison.confidence)} at every moment"
 
 
-def _basis(found: SequentialComparison) -> list[str]:
-    several = " Several pairs hold together (Bonferroni)." if len(found.pairs) > 1 else ""
+def _basis(comparison: SequentialComparison) -> list[str]:
+    several = " Several pairs hold together (Bonferroni)." if len(comparison.pairs) > 1 else ""
     return [
-        f"The intervals are for this whole test of {found.whole.units:,} {found.unit}, of which some were asked in "
-        f"random order (seed {found.whole.seed}); they stay valid however often one looks, and whenever one stops."
-        f"{several}",
+        f"The intervals are for this whole test of {comparison.whole.units:,} {comparison.unit}, of which some were "
+        f"asked in random order (seed {comparison.whole.seed}); they stay valid however often one looks, and whenever "
+        f"one stops.{several}",
         "They are not for new inputs: run the whole test and leave out --sequential for that.",
     ]
 
 
-def tidy_table(found: SequentialComparison) -> Table:
+def tidy_table(comparison: SequentialComparison) -> Table:
     """A row for each pair, or for each run by itself; numbers only."""
-    if found.pairs:
-        return tidy_table_of(found.pairs, _pair_columns(found))
-    return tidy_table_of(found.rates, _rate_columns(found))
+    if comparison.pairs:
+        return tidy_table_of(comparison.pairs, _pair_columns(comparison))
+    return tidy_table_of(comparison.rates, _rate_columns(comparison))
 
 
-def stopped_sentence(found: SequentialComparison) -> str:
+def stopped_sentence(comparison: SequentialComparison) -> str:
     """What a run that could stop early came to."""
-    (one,) = found.rates
+    (run,) = comparison.rates
     return (
-        f"{one.units:,} of {found.whole.units:,} {found.unit} were asked, in random order, until {one.stop_when}: rate "
-        f"{one.rate:.4f}, {percent(found.confidence)} interval {interval_text(one.interval)} for the whole test"
+        f"{run.units:,} of {comparison.whole.units:,} {comparison.unit} were asked, in random order, until "
+        f"{run.stop_when}: rate {run.rate:.4f}, {percent(comparison.confidence)} interval "
+        f"{interval_text(run.interval)} for the whole test"
     )

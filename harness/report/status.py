@@ -24,12 +24,17 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
     """Sentences about the run, its counts so far, and what they are worth."""
-    lines = [_title(run), _progress(run), _speed(run), _errors(run)]
+    header = run.header
+    title = f"{header.algorithm.name} on {header.test.name} {header.test.version}: {run.path}"
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.errors.items()))
+    errors = f"errors so far: {run.counts.ER:,}" + (f" ({kinds})" if kinds else "")
+    lines = [title, _progress(run), _speed(run), errors]
     blocks: list[Block] = [Paragraphs([line for line in lines if line])]
     if run.header.is_blind or not run.done:
         return blocks
     blocks.append(count_table([(run.header.params, run.counts)], designs=[design], interval=not run.may_stop_early))
-    notes = [_STOPPING] if run.may_stop_early else [] if design is None else [_sentence(design_words(design))]
+    words = "" if design is None else design_words(design)
+    notes = [_STOPPING] if run.may_stop_early else [] if not words else [f"{words[0].upper()}{words[1:]}."]
     notes += [] if run.state is RunState.COMPLETE or run.may_stop_early else [_PEEKING]
     return [*blocks, Paragraphs(notes)] if notes else blocks
 
@@ -49,28 +54,19 @@ def status_table(run: RunStatus, design: DesignRate | None) -> Table:
 def duration(seconds: float) -> str:
     """A time in two units at most: 45 s, 3 min 20 s, 2 h 5 min."""
     rest = round(seconds)
-    for place, (size, name) in enumerate(_UNITS):
+    for index, (size, name) in enumerate(_UNITS):
         if rest >= size:
-            smaller, unit = _UNITS[place + 1] if place + 1 < len(_UNITS) else (1, "s")
+            smaller, unit = _UNITS[index + 1] if index + 1 < len(_UNITS) else (1, "s")
             return f"{rest // size} {name} {rest % size // smaller} {unit}"
     return f"{rest} s"
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
-
-
-def _title(run: RunStatus) -> str:
-    header = run.header
-    return f"{header.algorithm.name} on {header.test.name} {header.test.version}: {run.path}"
 
 
 def _progress(run: RunStatus) -> str:
     counted = run.header.counted
     share = f" ({share_text(run.done / run.total)})" if run.total else ""
-    most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
+    at_most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
     of = (
-        f"of {most}{run.total:,} {counted}{share}"
+        f"of {at_most}{run.total:,} {counted}{share}"
         if run.total is not None
         else f"{counted}; its transcript does not say of how many"
     )
@@ -90,8 +86,3 @@ def _speed(run: RunStatus) -> str:
 
 def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
-
-
-def _errors(run: RunStatus) -> str:
-    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.errors.items()))
-    return f"errors so far: {run.counts.ER:,}" + (f" ({kinds})" if kinds else "")

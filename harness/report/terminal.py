@@ -71,12 +71,14 @@ def terminal_table(rows: Sequence[Sequence[str]], right: Sequence[bool], termina
     """Rows of harmless text, the header first; `right` marks the columns that are right-aligned."""
     widths, page = [max(width(row[i]) for row in rows) for i in range(len(right))], Page(terminal_width)
     if page.total(widths) > terminal_width:
-        widths = [max([_longest_word(rows[0][i]), *(width(row[i]) for row in rows[1:])]) for i in range(len(right))]
+        # Where "95 %" stands, no line of a heading is broken.
+        headings = [wrapped_lines(" ".join(_heading_words(heading)), 1) for heading in rows[0]]
+        widths = [max(map(width, [*headings[i], *(row[i] for row in rows[1:])])) for i in range(len(right))]
     words = [max(width(word) for row in rows for word in (row[i].split() or [""])) for i in range(len(right))]
-    found = layout(widths, words, page, keys := key_columns(rows[1:], widths, page))
-    if len(found.parts) > 1 and not keys:
+    fitted = layout(widths, words, page, keys := key_columns(rows[1:], widths, page))
+    if len(fitted.parts) > 1 and not keys:
         return terminal_table(numbered(rows), [True, *right], terminal_width)
-    return "\n".join(_part(rows, right, found.widths, part) for part in found.parts)
+    return "\n".join(_part(rows, right, fitted.widths, part) for part in fitted.parts)
 
 
 def _folded(widths: Sequence[int], words: Sequence[int], page: Page) -> list[int] | None:
@@ -93,8 +95,8 @@ def _folded(widths: Sequence[int], words: Sequence[int], page: Page) -> list[int
 
 def _capped(widths: Sequence[int], page: Page, keys: int) -> list[int]:
     """Widths for a table split into parts: a column that is too wide by itself is folded."""
-    most = max(page.narrowest, page.limit // 2)
-    first = [min(size, most) for size in widths[:keys]]
+    max_key_width = max(page.narrowest, page.limit // 2)
+    first = [min(size, max_key_width) for size in widths[:keys]]
     room = max(page.narrowest, page.limit - page.total(first) - page.gap)
     return [*first, *(min(size, room) for size in widths[keys:])]
 
@@ -125,11 +127,6 @@ def _part(rows: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence
 def _heading_words(text: str) -> list[str]:
     """The words of a column's name, which may be folded after an underscore too."""
     return text.replace("_", "_ ").split() or [""]
-
-
-def _longest_word(heading: str) -> int:
-    # Where "95 %" stands, no line is broken.
-    return max(width(word) for word in wrapped_lines(" ".join(_heading_words(heading)), 1))
 
 
 def _heading(text: str, size: int) -> list[str]:

@@ -50,15 +50,15 @@ def tex_document(blocks: Sequence[Block], _width: int) -> str:
 
 
 def _float(table: Table, caption: str) -> str:
-    found = _layout(table)
-    if len(found.parts) > 1 and not found.keys:
+    fitted = _layout(table)
+    if len(fitted.parts) > 1 and not fitted.keys:
         rows = [[number, *row] for number, row in enumerate(table.rows, 1)]
         return _float(Table(["", *table.columns], rows, spare=table.spare), caption)
     lines = [
         r"\begin{table}",
         r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{_words(caption) or 'What the table shows'}}}",
-        "\n\\par\\medskip\n".join(_tabular(table, found, part) for part in found.parts),
+        "\n\\par\\medskip\n".join(_tabular(table, fitted, part) for part in fitted.parts),
         r"\end{table}",
     ]
     return "\n".join(lines)
@@ -73,9 +73,9 @@ def _layout(table: Table) -> Layout:
         max(_size(word[:_MAX_WORD_LENGTH]) for line in lines for word in (line[i].split() or [""])) for i in columns
     ]
     page = Page(int(COLUMN / UNIT), gap=int(GAP / UNIT), narrowest=int(100 / UNIT), margin=0)
-    found = layout(widths, words, page, key_columns(lines[1:], widths, page))
-    if len(found.parts) == 1 or not table.spare:
-        return found
+    fitted = layout(widths, words, page, key_columns(lines[1:], widths, page))
+    if len(fitted.parts) == 1 or not table.spare:
+        return fitted
     kept = [i for i in columns if table.columns[i] not in table.spare]
     keys = key_columns([[line[i] for i in kept] for line in lines[1:]], [widths[i] for i in kept], page)
     inner = layout([widths[i] for i in kept], [words[i] for i in kept], page, keys)
@@ -99,9 +99,9 @@ def _size(text: str) -> int:
     return ceil(sum(_POINTS.get(char, 8.8) for char in text) / UNIT)
 
 
-def _tabular(table: Table, found: Layout, part: Sequence[int]) -> str:
+def _tabular(table: Table, fitted: Layout, part: Sequence[int]) -> str:
     align = "".join("r" if all(_is_figure(row[i]) for row in table.rows) else "l" for i in part)
-    widths = [found.widths[i] if i in found.folded else None for i in part]
+    widths = [fitted.widths[i] if i in fitted.folded else None for i in part]
     head = [_words(table.columns[i]) for i in part]
     lines = [rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}", r"\toprule", _row(head, widths), r"\midrule"]
     lines += [_row([tex_cell(row[i]) for i in part], widths) for row in table.rows]

@@ -133,9 +133,8 @@ def fitted(text: str, stream: TextIO) -> str:
     if not stream.isatty():
         return text
     columns = max(NARROWEST, shutil.get_terminal_size().columns)
-    return "\n".join(_wrapped(line, columns) for line in text.split("\n"))
-
-
-def _wrapped(line: str, columns: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip(" ")))
-    return wrapped(line.lstrip(" "), columns, indent=indent) if len(line) > columns else line
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        lines.append(wrapped(line.lstrip(" "), columns, indent=indent) if len(line) > columns else line)
+    return "\n".join(lines)

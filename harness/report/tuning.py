@@ -14,15 +14,15 @@ COUNTS = TALLY[1:]
 
 def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]:
     """The table of the best settings, and the default, whatever its rank; and what it means."""
-    places = list(tuning.ranking[:top])
-    if tuning.default not in places:
-        places.append(tuning.default)
+    shown = list(tuning.ranking[:top])
+    if tuning.default not in shown:
+        shown.append(tuning.default)
     rows: list[list[Cell]] = []
-    for place in places:
-        tried = tuning.settings[place]
-        mark = "default" if place == tuning.default else ""
-        cells: list[Cell] = [tuning.ranking.index(place) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
-        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[place], mark])
+    for index in shown:
+        tried = tuning.settings[index]
+        mark = "default" if index == tuning.default else ""
+        cells: list[Cell] = [tuning.ranking.index(index) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
+        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[index], mark])
     table = Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
     return [table, Paragraphs(_sentences(tuning, swept))]
 
@@ -33,7 +33,13 @@ def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
         return [*lines, "That is the default: nothing that was tried is better."]
     default = tuning.settings[tuning.default]
     lines.append(f"Default: {_words(default, tuning.lead.default, tuning.goal.name, swept)}.")
-    return [*lines, _lead(tuning), _verdict(tuning)]
+    if tuning.lead.within_noise:
+        verdict = "Warning: the lead is within the noise; there is no good reason to leave the default."
+    else:
+        verdict = (
+            "The lead is more than noise. The figure itself is optimistic: it was chosen as the best on these cases."
+        )
+    return [*lines, _lead(tuning), verdict]
 
 
 def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
@@ -42,16 +48,10 @@ def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) 
 
 
 def _lead(tuning: Tuning) -> str:
-    one, lead = tuning.lead.estimate, tuning.lead
-    text = f"Lead over the default: {one.value:.4f} ({interval_text(one.interval)})"
-    text += f", {p_is(one.p_value)}, and {p_is(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
+    estimate, lead = tuning.lead.estimate, tuning.lead
+    text = f"Lead over the default: {estimate.value:.4f} ({interval_text(estimate.interval)})"
+    text += f", {p_is(estimate.p_value)}, and {p_is(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
     if lead.n_sf is not None:
         text += f" Only the winner succeeded on {lead.n_sf:,} cases, only the default on {lead.n_fs:,}"
         text += f" (McNemar, exact: {p_is(lead.p_exact)})."
     return text
-
-
-def _verdict(tuning: Tuning) -> str:
-    if tuning.lead.within_noise:
-        return "Warning: the lead is within the noise; there is no good reason to leave the default."
-    return "The lead is more than noise. The figure itself is optimistic: it was chosen as the best on these cases."

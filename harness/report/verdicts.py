@@ -36,22 +36,19 @@ IF_INDEPENDENT = "if cases were independent"
 
 def error_lines(runs: Sequence[AlignedRuns]) -> list[str]:
     """How many cases of each run were errors, the most first: a verdict without them would hide why one is worse."""
-    found = [
+    failures = [
         (sum(kinds.values()), counts.tests, name, kinds, aligned.counted)
         for aligned in runs
         for name, counts, kinds in zip(aligned.names, aligned.counts, aligned.error_kinds, strict=True)
         if kinds
     ]
-    found.sort(key=lambda one: -one[0])
+    failures.sort(key=lambda failure: -failure[0])
     lines = [
-        f"{errors:,} of {tests:,} {what} of {name} {_were(errors)} ({_kinds(kinds)})."
-        for errors, tests, name, kinds, what in found[:MAX_RUNS]
+        f"{errors:,} of {tests:,} {what} of {name} {'was an error' if errors == 1 else 'were errors'} "
+        f"({_kinds(kinds)})."
+        for errors, tests, name, kinds, what in failures[:MAX_RUNS]
     ]
-    return lines if len(found) <= MAX_RUNS else [*lines, f"{len(found) - MAX_RUNS:,} more runs have errors."]
-
-
-def _were(errors: int) -> str:
-    return "was an error" if errors == 1 else "were errors"
+    return lines if len(failures) <= MAX_RUNS else [*lines, f"{len(failures) - MAX_RUNS:,} more runs have errors."]
 
 
 def _kinds(kinds: Mapping[str, int]) -> str:
@@ -73,12 +70,9 @@ def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
 def _without_value(comparison: Comparison, pair: Pair) -> str:
     a, b = comparison.aligned.names[pair.a], comparison.aligned.names[pair.b]
     lacking = [comparison.aligned.names[i] for i in (pair.a, pair.b) if comparison.runs[i].value is None]
+    needs = f", which needs {comparison.measure.needs}" if comparison.measure.needs else ""
     who = "neither has a" if len(lacking) > 1 else f"{lacking[0]} has no"
-    return f"{a} and {b} cannot be compared: {who} {comparison.measure.words}{_needs(comparison)}."
-
-
-def _needs(comparison: Comparison) -> str:
-    return f", which needs {comparison.measure.needs}" if comparison.measure.needs else ""
+    return f"{a} and {b} cannot be compared: {who} {comparison.measure.words}{needs}."
 
 
 def _better(comparison: Comparison, pair: Pair) -> str:
@@ -156,7 +150,8 @@ def _undecided(comparison: Comparison, pair: Pair) -> str:
     if estimate is not None and (estimate.se == 0 or estimate.interval is None):
         return f"{verdict}: {estimate.units:,} units do not show how much the difference varies."
     missed, basis = _missed(comparison, pair)
-    if not missed < _widest(comparison):
+    low, high = comparison.measure.bounds
+    if not missed < high - low:
         return f"{verdict}: {basis} are too few to show any difference."
     many = f" (at the level of the strictest of {len(comparison.pairs)} tests)" if len(comparison.pairs) > 1 else ""
     return (
@@ -196,11 +191,6 @@ def _missed(comparison: Comparison, pair: Pair) -> tuple[float, str]:
     n, discordant = comparison.aligned.n, pair.n_sf + pair.n_fs
     analysis = PowerAnalysis(alpha=comparison.alpha / comparisons)
     return detectable_difference(n, discordant / n, analysis=analysis), f"{n:,} cases"
-
-
-def _widest(comparison: Comparison) -> float:
-    low, high = comparison.measure.bounds
-    return high - low
 
 
 def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
@@ -302,7 +292,7 @@ def _unpaired_verdict(comparison: Comparison, pair: Pair) -> str:
 
 def _unpaired_missed(comparison: Comparison, pair: Pair, estimate: Estimate) -> str:
     """The difference that would have been detected with 80 % power; unknown if a side does not vary."""
-    sides = [comparison.runs[place].estimate for place in (pair.a, pair.b)]
+    sides = [comparison.runs[index].estimate for index in (pair.a, pair.b)]
     if estimate.interval is None or any(side is None or side.se == 0 for side in sides):
         return ""
     missed = detectable(estimate.se, estimate.df, alpha=comparison.alpha, comparisons=len(comparison.pairs))

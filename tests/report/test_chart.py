@@ -82,8 +82,8 @@ def test_every_drawer_takes_every_scale(tmp_path: Path, scale: str, step: str) -
 
 def test_a_band_and_a_line_end_where_no_threshold_reaches() -> None:
     first, swept = chart().series
-    line, ends = first.drawn
+    line, ends = first.lines
     assert [x for x, _ in line] == [x for x, _, _ in first.limits] == [0.0, 0.1, 0.4]
     assert ends == [[(0.4, 0.8), (1.0, 1.0)]]
     # The line of a sweep goes through the settings that none beats, and is closed at both ends.
-    assert swept.drawn == ([(0.2, 0.6)], [[(0.0, 0.0), (0.2, 0.6)], [(0.2, 0.6), (1.0, 1.0)]])
+    assert swept.lines == ([(0.2, 0.6)], [[(0.0, 0.0), (0.2, 0.6)], [(0.2, 0.6), (1.0, 1.0)]])

@@ -24,13 +24,15 @@ class ShownInput(Protocol):
         """The text."""
 
 
-def case_parts(found: NotableCases, names: Sequence[str], inputs: Mapping[str, ShownInput], *, what: str) -> list[Part]:
+def case_parts(
+    notable: NotableCases, names: Sequence[str], inputs: Mapping[str, ShownInput], *, what: str
+) -> list[Part]:
     """Some cases as cards; `what` says which they are."""
-    if not found.cases:
+    if not notable.cases:
         return []
-    cards = [_card(case, names, inputs.get(case.id)) for case in found.cases]
-    of = f"{len(cards)} of " if found.count > len(cards) else ""
-    return [CaseCards(f"{of}{found.count:,} {what}", cards)]
+    cards = [_card(case, names, inputs.get(case.id)) for case in notable.cases]
+    of = f"{len(cards)} of " if notable.count > len(cards) else ""
+    return [CaseCards(f"{of}{notable.count:,} {what}", cards)]
 
 
 def _card(case: NotableCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
@@ -51,11 +53,11 @@ def _claim(case: NotableCase) -> str:
 
 
 def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
-    said = reply.error or _cut(reply.answer, MAX_ANSWER_LENGTH)
-    if not said and reply.score is not None:
-        said = f"{reply.score:.4g}"
+    answer = reply.error or _cut(reply.answer, MAX_ANSWER_LENGTH)
+    if not answer and reply.score is not None:
+        answer = f"{reply.score:.4g}"
     outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {share_text(reply.right, 0)} of the time"
-    return CaseAnswer(name, outcome, said, reply.right >= 0.5)
+    return CaseAnswer(name, outcome, answer, reply.right >= 0.5)
 
 
 def _cut(text: str, longest: int) -> str:

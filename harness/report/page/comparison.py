@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.pairs import Pair
 from harness.report.blocks import Paragraphs, Table
 from harness.report.comparison import combined_line, first_words, joint_lines, multiplicity_lines, ranking_lines
 from harness.report.comparison_details import (
@@ -54,8 +53,8 @@ def verdict_parts(comparison: Comparison) -> list[Part]:
 def ranking_section(comparison: Comparison) -> ReportSection:
     """Each algorithm by itself, the best first, with letters and intervals."""
     rows = []
-    for place in comparison.order:
-        run = comparison.runs[place]
+    for index in comparison.order:
+        run = comparison.runs[index]
         by_design = None if run.estimate is None else run.estimate.interval
         rows.append([Bar.of(run.value, run.interval if not comparison.by_design else by_design)])
     what = comparison.measure.words
@@ -66,8 +65,9 @@ def ranking_section(comparison: Comparison) -> ReportSection:
     )
     more: list[Part] = [DataTable("Intervals by design, and if cases were independent", summary_table(comparison))]
     more += [Paragraphs(lines)] if (lines := joint_lines(comparison)) else []
-    told = Paragraphs(ranking_lines(comparison))
-    return ReportSection("ranking", "Ranking", [table, told, Folded("All runs together", more)])
+    return ReportSection(
+        "ranking", "Ranking", [table, Paragraphs(ranking_lines(comparison)), Folded("All runs together", more)]
+    )
 
 
 def _letters_first(table: Table) -> Table:
@@ -80,10 +80,11 @@ def _letters_first(table: Table) -> Table:
 def pair_section(comparison: Comparison) -> ReportSection:
     """The difference of every pair; what stands behind it is folded."""
     by_design = comparison.by_design
-    found = [
-        Bar.of_estimate(one.estimate) if by_design else Bar.of(one.difference, one.interval) for one in comparison.pairs
+    differences = [
+        [Bar.of_estimate(pair.estimate) if by_design else Bar.of(pair.difference, pair.interval)]
+        for pair in comparison.pairs
     ]
-    bars = BarColumn(f"difference, {percent(comparison.confidence)}", [[bar] for bar in found], zero=0.0)
+    bars = BarColumn(f"difference, {percent(comparison.confidence)}", differences, zero=0.0)
     parts: list[Part] = [
         DataTable("Differences", pair_table_of(comparison, PairOutput.SHORT), bars=bars, data=tidy_table(comparison))
     ]
@@ -98,14 +99,12 @@ def pair_section(comparison: Comparison) -> ReportSection:
             "McNemar's test, if cases were independent", pair_table_of(comparison, PairOutput.INDEPENDENT)
         )
         tables = comparison.pairs if len(comparison.pairs) <= MAX_TABLES else []
-        folded = [mcnemar, *(part for pair in tables for part in _two_by_two(comparison, pair))]
+        folded: list[Part] = [mcnemar]
+        for pair in tables:
+            title = f"{comparison.names[pair.a]} and {comparison.names[pair.b]}"
+            folded += [DataTable(title, pair_table(comparison, pair)), Paragraphs(tutorial_lines(comparison, pair))]
         parts.append(Folded("McNemar's test, case by case", folded))
     return ReportSection("pairs", "Pairs", [*parts, *parts_of(win_blocks(comparison), "Win rates")])
-
-
-def _two_by_two(comparison: Comparison, pair: Pair) -> list[Part]:
-    a, b = comparison.names[pair.a], comparison.names[pair.b]
-    return [DataTable(f"{a} and {b}", pair_table(comparison, pair)), Paragraphs(tutorial_lines(comparison, pair))]
 
 
 def complement_section(comparison: Comparison) -> ReportSection:

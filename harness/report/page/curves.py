@@ -9,7 +9,7 @@ from harness.report.chart import Band, Chart, ChartAxis, Series
 from harness.report.curve_chart import corner_chart, corner_of, curve_chart
 from harness.report.curve_view import CurveView
 from harness.report.curves import curve_blocks
-from harness.report.numbers import percent
+from harness.report.numbers import limits_of, percent
 from harness.report.page.document import Folded, Part, parts_of
 
 # Points that are drawn of a cloud; more would only be a blot.
@@ -34,18 +34,18 @@ def curve_parts(
     return parts
 
 
-def error_parts(found: ErrorsOverTruth, confidence: float) -> list[Part]:
+def error_parts(points: ErrorsOverTruth, confidence: float) -> list[Part]:
     """The error of each answer that is a number over the truth, and the mean error in bins."""
-    step = -(-max(found.truth.size, 1) // MAX_POINTS)
-    truth, errors = found.truth[::step].tolist(), found.errors[::step].tolist()
-    bins = [one.bias for one in found.bins]
-    ends = [(one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high) for one in bins]
-    tolerance = found.tolerance if found.tolerance and not found.relative else None
+    step = -(-max(points.truth.size, 1) // MAX_POINTS)
+    truth, errors = points.truth[::step].tolist(), points.errors[::step].tolist()
+    biases = [group.bias for group in points.bins]
+    ends = [limits_of(bias) for bias in biases]
+    tolerance = points.tolerance if points.tolerance and not points.relative else None
     levels = (0.0, *([tolerance, -tolerance] if tolerance else []))
     rows: list[list[Cell]] = [list(pair) for pair in zip(truth, errors, strict=True)]
     means = {
-        "x": [one.truth for one in found.bins],
-        "y": [one.value for one in bins],
+        "x": [group.truth for group in points.bins],
+        "y": [bias.value for bias in biases],
         "low": [low for low, _ in ends],
         "high": [high for _, high in ends],
     }

@@ -43,16 +43,20 @@ def key_figures(run: RunMeasures, replication: Replication) -> KeyFigures:
     return KeyFigures([*main, _key_figure(run, RATE, rate), *_tally(counts)])
 
 
-def _key_figure(run: RunMeasures, words: str, one: Estimate | None) -> KeyFigure:
-    if one is None:
+def _key_figure(run: RunMeasures, words: str, estimate: Estimate | None) -> KeyFigure:
+    if estimate is None:
         return KeyFigure(words, "-")
     how = (
-        design_words(DesignRate(one, run.sampling)).removeprefix("interval")
+        design_words(DesignRate(estimate, run.sampling)).removeprefix("interval")
         if run.sampling.known
         else f", {INDEPENDENT}"
     )
-    note = "" if one.interval is None else f"{percent(one.confidence)} interval {interval_text(one.interval)}{how}"
-    return KeyFigure(words, f"{one.value:.4f}", note)
+    note = (
+        ""
+        if estimate.interval is None
+        else f"{percent(estimate.confidence)} interval {interval_text(estimate.interval)}{how}"
+    )
+    return KeyFigure(words, f"{estimate.value:.4f}", note)
 
 
 def count_figures(counts: Counts, confidence: float) -> KeyFigures:
@@ -68,7 +72,7 @@ def _tally(counts: Counts) -> list[KeyFigure]:
 
 def sampling_section(run: RunMeasures, facts: Facts) -> ReportSection:
     """What was tested, and how the cases were sampled."""
-    first = next((one for one in run.estimates.values() if one is not None), None)
+    first = next((estimate for estimate in run.estimates.values() if estimate is not None), None)
     return ReportSection("test", "What was tested", [facts, Paragraphs(sampling_lines(run.sampling, first))])
 
 
@@ -76,8 +80,8 @@ def measure_section(run: RunMeasures, replication: Replication, further: Sequenc
     """All measures but time and memory, with errors by design."""
     shown = _only(run, [name for name in run.estimates if name not in RESOURCES])
     rows = [
-        [Bar.of_estimate(one) if shown.measures[name].bounds == (0.0, 1.0) else None]
-        for name, one in shown.estimates.items()
+        [Bar.of_estimate(estimate) if shown.measures[name].bounds == (0.0, 1.0) else None]
+        for name, estimate in shown.estimates.items()
     ]
     table = DataTable(
         caption="Measures, with errors by design" if run.sampling.known else "Measures",
@@ -109,25 +113,20 @@ def explained_section(run: RunMeasures) -> ReportSection | None:
 def confusion_parts(confusion: Confusion, confidence: float) -> list[Part]:
     """The matrix, shaded by the share of its row, each class, and which are confused."""
     _, *blocks = confusion_blocks([confusion], confidence, MAX_CONFUSED)
-    captions = iter(["Confusion matrix: rows the truth, columns the answer"] if _is_shown(confusion) else [])
+    captions = iter(
+        ["Confusion matrix: rows the truth, columns the answer"] if len(confusion.labels) <= MAX_COLUMNS else []
+    )
     parts: list[Part] = []
     for block in blocks:
         if not isinstance(block, Table):
             parts += parts_of([block])
         elif caption := next(captions, ""):
-            parts.append(DataTable(caption, block, shades=_shares(confusion.matrix.tolist())))
+            matrix = confusion.matrix.tolist()
+            shares = [[count / (sum(row) or 1) for count in row] for row in matrix]
+            parts.append(DataTable(caption, block, shades=shares))
         else:
             parts.append(DataTable("Classes" if "recall" in block.columns else "The most confused pairs", block))
     return parts
-
-
-def _is_shown(confusion: Confusion) -> bool:
-    return len(confusion.labels) <= MAX_COLUMNS
-
-
-def _shares(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    sums = [sum(row) or 1 for row in matrix]
-    return [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
 
 
 def _only(run: RunMeasures, names: Sequence[str]) -> RunMeasures:

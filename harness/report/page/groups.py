@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.breakdown import Breakdown, Group
+from harness.analysis.breakdown import Breakdown
 from harness.measures import Measure
 from harness.report.blocks import Cell, Heading, Paragraphs, Table
 from harness.report.chart import Band, Chart, ChartAxis, Series
@@ -14,7 +14,7 @@ from harness.stats.replication.method import Replication
 
 # Groups of all columns that are called the worst.
 MAX_WORST = 8
-# Bars of more runs in one row cannot be told apart.
+# Bars of more runs in one row cannot be gaps apart.
 MAX_BARS = 7
 NUMBERS = ("value", "se", "low", "high")
 
@@ -40,25 +40,22 @@ def group_section(study: GroupStudy) -> ReportSection:
 
 
 def _column(study: GroupStudy, by: Breakdown) -> list[Part]:
-    """What `--by` says, with bars or a line: the worst groups are told, what else was found is folded."""
+    """What `--by` says, with bars or a line: the worst groups are named, what else was found is folded."""
     blocks = group_blocks(by, study.names, study.pairs, study.measure, study.replication)
     title = next((block.text for block in blocks if isinstance(block, Heading)), by.column)
     values, *others = [block for block in blocks if isinstance(block, Table)]
     lines = [text for block in blocks if isinstance(block, Paragraphs) for text in block.texts]
-    told = gap_lines(by, study.names, study.measure, study.replication)
+    gaps = gap_lines(by, study.names, study.measure, study.replication)
     parts: list[Part] = [Heading(title), *([_line(study, by, title)] if by.positions is not None else [])]
-    bars = None if by.positions is not None or len(study.names) > MAX_BARS else _bars(study, by)
+    rows = [[Bar.of_estimate(estimate) for estimate in group.runs] for group in by.groups]
+    level = f"{percent(study.replication.confidence)} intervals"
+    bars = None if by.positions is not None or len(study.names) > MAX_BARS else BarColumn(level, rows, study.names)
     parts.append(DataTable(title, values, bars=bars, data=_data(study, by)))
-    parts += [Paragraphs(told)] if told else []
+    parts += [Paragraphs(gaps)] if gaps else []
     folded: list[Part] = [DataTable(f"{title}, differences of pairs", table) for table in others]
-    rest = [line for line in lines if line not in told]
+    rest = [line for line in lines if line not in gaps]
     folded += [Paragraphs(rest)] if rest else []
     return [*parts, *([Folded(f"Differences by {by.column}", folded)] if folded else [])]
-
-
-def _bars(study: GroupStudy, by: Breakdown) -> BarColumn:
-    rows = [[Bar.of_estimate(one) for one in group.runs] for group in by.groups]
-    return BarColumn(f"{percent(study.replication.confidence)} intervals", rows, study.names)
 
 
 def _line(study: GroupStudy, by: Breakdown, title: str) -> Chart:
@@ -90,28 +87,32 @@ def _data(study: GroupStudy, by: Breakdown) -> Table:
     rows: list[list[Cell]] = []
     for number, name in enumerate(study.names):
         for group in by.groups:
-            one = group.runs[number]
-            limits = (None, None) if one is None or one.interval is None else (one.interval.low, one.interval.high)
-            cells: list[Cell] = [None, None, *limits] if one is None else [one.value, one.se, *limits]
+            estimate = group.runs[number]
+            limits = (
+                (None, None)
+                if estimate is None or estimate.interval is None
+                else (estimate.interval.low, estimate.interval.high)
+            )
+            cells: list[Cell] = [None, None, *limits] if estimate is None else [estimate.value, estimate.se, *limits]
             rows.append([name, group.label, group.cases, *cells])
     return Table(["transcript", by.column, "cases", *NUMBERS], rows)
 
 
 def _worst(study: GroupStudy) -> DataTable:
     """The groups with the worst values, whatever their column."""
-    known = [(by.column, group) for by in study.columns for group in by.groups if group.runs[0] is not None]
-    worst = sorted(known, key=lambda one: _merit(study.measure, one[1]))[:MAX_WORST]
+    known = [
+        (by.column, group, estimate)
+        for by in study.columns
+        for group in by.groups
+        if (estimate := group.runs[0]) is not None
+    ]
+    worst = sorted(known, key=lambda item: study.measure.merit(item[2].value))[:MAX_WORST]
     level = percent(study.replication.confidence)
     rows: list[list[Cell]] = [
-        [f"{column} {group.label}", group.cases, *estimate_cells(group.runs[0])] for column, group in worst
+        [f"{column} {group.label}", group.cases, *estimate_cells(estimate)] for column, group, estimate in worst
     ]
     return DataTable(
         caption=f"The worst groups: {study.measure.words}",
         table=Table(["group", "cases", study.measure.name, f"{level} interval"], rows),
-        bars=BarColumn(f"{level} intervals", [[Bar.of_estimate(group.runs[0])] for _, group in worst]),
+        bars=BarColumn(f"{level} intervals", [[Bar.of_estimate(estimate)] for *_, estimate in worst]),
     )
-
-
-def _merit(measure: Measure, group: Group) -> float:
-    one = group.runs[0]
-    return float("inf") if one is None else measure.merit(one.value)

@@ -11,7 +11,6 @@ from harness.report.blocks import Heading, Limits, Paragraphs, Table, cell_text
 from harness.report.chart import Chart
 from harness.report.formats import Format, render
 from harness.report.page.document import (
-    BarColumn,
     CaseAnswer,
     CaseCard,
     CaseCards,
@@ -46,7 +45,7 @@ def page_html(page: ReportPage) -> str:
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    contents = "".join(f'<li><a href="#{one.key}">{html(one.title)}</a></li>\n' for one in page.sections)
+    contents = "".join(f'<li><a href="#{entry.key}">{html(entry.title)}</a></li>\n' for entry in page.sections)
     body = "\n".join(section_html(section) for section in page.sections)
     return f"""<!doctype html>
 <html lang="en">
@@ -101,30 +100,21 @@ def prose(text: str) -> str:
     )
 
 
-def _heading(part: Heading) -> str:
-    return f"<h3>{html(part.text)}</h3>"
-
-
-def _paragraphs(part: Paragraphs) -> str:
-    return "\n".join(f"<p>{prose(text)}</p>" for text in part.texts)
-
-
 def _key_figures(part: KeyFigures) -> str:
     items = "".join(
-        f"<div><dt>{html(one.label)}</dt><dd><b>{html(one.value)}</b>"
-        f"{f' <span>{html(one.note)}</span>' if one.note else ''}</dd></div>\n"
-        for one in part.figures
+        f"<div><dt>{html(figure.label)}</dt><dd><b>{html(figure.value)}</b>"
+        f"{f' <span>{html(figure.note)}</span>' if figure.note else ''}</dd></div>\n"
+        for figure in part.figures
     )
     return f'<dl class="figures">\n{items}</dl>'
 
 
 def _verdicts(part: Verdicts) -> str:
-    return f'<ul class="verdicts">\n{"".join(map(_verdict, part.pairs))}</ul>'
-
-
-def _verdict(lines: Sequence[str]) -> str:
-    more = "".join(f'<p class="quiet">{prose(line)}</p>' for line in lines[1:])
-    return f"<li><p>{prose(lines[0])}</p>{more}</li>\n"
+    items = ""
+    for first, *rest in part.pairs:
+        more = "".join(f'<p class="quiet">{prose(line)}</p>' for line in rest)
+        items += f"<li><p>{prose(first)}</p>{more}</li>\n"
+    return f'<ul class="verdicts">\n{items}</ul>'
 
 
 def _facts(part: Facts) -> str:
@@ -142,13 +132,16 @@ def _data_table(part: DataTable) -> str:
     head = [f'<th scope="col"{_class(kind)}>{html(name)}</th>' for name, kind in zip(table.columns, kinds, strict=True)]
     if bars is not None:
         head.insert(1, f'<th scope="col" class="bars">{html(bars.title)}{bar_scale(bars)}</th>')
-    rows = "".join(f"<tr>{''.join(_cells(part, place, kinds))}</tr>\n" for place in range(len(table.rows)))
+    legend = ""
+    if bars is not None and len(bars.names) > 1:
+        legend = _names([(name, swatch(number, line=False, dots=True)) for number, name in enumerate(bars.names)])
+    rows = "".join(f"<tr>{''.join(_cells(part, index, kinds))}</tr>\n" for index in range(len(table.rows)))
     sortable = " sortable" if len(table.rows) >= MIN_SORTED and part.shades is None else ""
     return (
         f'<div class="table" tabindex="0" role="group" aria-label="{html(part.caption)}">\n'
         f'<table class="data{sortable}">\n<caption>{html(part.caption)}</caption>\n'
         f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
-        f'<p class="get">{_legend(bars)}{_download(part.caption, part.data or table.tidied())}</p>'
+        f'<p class="get">{legend}{_download(part.caption, part.data or table.tidied())}</p>'
     )
 
 
@@ -160,27 +153,20 @@ def _right_aligned(table: Table) -> list[bool]:
     return [all(not isinstance(cell, (str, Limits)) or cell in ("", "-", "x") for cell in column) for column in columns]
 
 
-def _cells(part: DataTable, place: int, kinds: Sequence[str]) -> list[str]:
-    texts = [html(shortened(cell_text(cell), MAX_CELL_LENGTH)) for cell in part.table.rows[place]]
-    shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[place]]
+def _cells(part: DataTable, index: int, kinds: Sequence[str]) -> list[str]:
+    texts = [html(shortened(cell_text(cell), MAX_CELL_LENGTH)) for cell in part.table.rows[index]]
+    shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[index]]
     cells = [f'<th scope="row">{texts[0]}</th>']
     for number, (text, kind) in enumerate(zip(texts[1:], kinds[1:], strict=True)):
         cells.append(f"<td{_class(kind, *shades[number : number + 1])}>{text}</td>")
     if part.bars is not None:
-        cells.insert(1, f'<td class="bars">{bar_row(part.bars, part.bars.rows[place])}</td>')
+        cells.insert(1, f'<td class="bars">{bar_row(part.bars, part.bars.rows[index])}</td>')
     return cells
 
 
 def _class(*names: str | None) -> str:
     known = " ".join(filter(None, names))
     return f' class="{known}"' if known else ""
-
-
-def _legend(bars: BarColumn | None) -> str:
-    """Which bar is whose, if a row has several."""
-    if bars is None or len(bars.names) < 2:
-        return ""
-    return _names([(name, swatch(number, line=False, dots=True)) for number, name in enumerate(bars.names)])
 
 
 def _names(runs: Iterable[tuple[str, str]]) -> str:
@@ -200,7 +186,9 @@ def _download(caption: str, table: Table) -> str:
 
 
 def _chart(part: Chart) -> str:
-    runs = [(one.name, swatch(number, line=one.line, dots=one.dots)) for number, one in enumerate(part.series)]
+    runs = [
+        (series.name, swatch(number, line=series.line, dots=series.dots)) for number, series in enumerate(part.series)
+    ]
     return (
         f"<figure>\n<figcaption>{html(part.caption)}</figcaption>\n{line_chart(part)}\n"
         f'<p class="get">{_names(runs)}{_download(part.caption, part.data)}</p>\n</figure>'
@@ -219,18 +207,18 @@ def _card(card: CaseCard) -> str:
         shown = f'<img src="data:image/png;base64,{data}" alt="The input of case {html(card.id)}">'
     elif card.text:
         shown = f'<pre class="input">{html_lines(card.text)}</pre>'
-    answers = "".join(_answer(one) for one in card.answers)
+    answers = "".join(_answer(answer) for answer in card.answers)
     claim = f'<p class="claim">{html(card.claim)}</p>' if card.claim else ""
     return f'{shown}<div><p class="id">{html(card.id)}</p>{claim}<ul>{answers}</ul></div>'
 
 
-def _answer(one: CaseAnswer) -> str:
-    right, name = ("right", "✓") if one.right else ("wrong", "✗")
-    said = f": {html(one.answer)}" if one.answer else ""
-    who = f"{html(one.run)} " if one.run else ""
+def _answer(answer: CaseAnswer) -> str:
+    right, name = ("right", "✓") if answer.right else ("wrong", "✗")
+    text = f": {html(answer.answer)}" if answer.answer else ""
+    who = f"{html(answer.run)} " if answer.run else ""
     return (
         f'<li class="{right}"><span aria-hidden="true">{name}</span><span class="unseen">{right}: </span> '
-        f"{who}<small>{html(one.outcome)}</small>{said}</li>"
+        f"{who}<small>{html(answer.outcome)}</small>{text}</li>"
     )
 
 
@@ -239,23 +227,15 @@ def html_lines(text: str) -> str:
     return "\n".join(map(html, safe_lines(text).split("\n")))
 
 
-def _commands(part: CommandLines) -> str:
-    return f"<pre><code>{html_lines(chr(10).join(part.lines))}</code></pre>"
-
-
-def _folded(part: Folded) -> str:
-    return f"<details>\n<summary>{html(part.summary)}</summary>\n{parts_html(part.parts)}\n</details>"
-
-
 _WRITERS: dict[type, Callable[[Any], str]] = {
-    Heading: _heading,
-    Paragraphs: _paragraphs,
+    Heading: lambda part: f"<h3>{html(part.text)}</h3>",
+    Paragraphs: lambda part: "\n".join(f"<p>{prose(text)}</p>" for text in part.texts),
     KeyFigures: _key_figures,
     Verdicts: _verdicts,
     Facts: _facts,
     DataTable: _data_table,
     Chart: _chart,
     CaseCards: _case_cards,
-    CommandLines: _commands,
-    Folded: _folded,
+    CommandLines: lambda part: f"<pre><code>{html_lines(chr(10).join(part.lines))}</code></pre>",
+    Folded: lambda part: f"<details>\n<summary>{html(part.summary)}</summary>\n{parts_html(part.parts)}\n</details>",
 }

@@ -61,26 +61,14 @@ def _parts(parts: Sequence[Part]) -> str:
     return "\n\n".join(filter(None, (_WRITERS[type(part)](part) for part in parts)))
 
 
-def _heading(part: Heading) -> str:
-    return f"### {text(part.text)}"
-
-
-def _paragraphs(part: Paragraphs) -> str:
-    return "\n\n".join(map(text, part.texts))
-
-
 def _key_figures(part: KeyFigures) -> str:
     first, *rest = part.figures
-    counts = ", ".join(f"{text(one.label)} {text(one.value)}" for one in rest)
+    counts = ", ".join(f"{text(figure.label)} {text(figure.value)}" for figure in rest)
     return f"**{text(first.label)} {text(first.value)}**, {text(first.note)}\n\n{counts}"
 
 
 def _verdicts(part: Verdicts) -> str:
     return "\n".join(f"- **{text(first)}**{''.join(f' {text(line)}' for line in rest)}" for first, *rest in part.pairs)
-
-
-def _facts(part: Facts) -> str:
-    return "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows)
 
 
 def _data_table(part: DataTable) -> str:
@@ -97,7 +85,7 @@ def _case_cards(part: CaseCards) -> str:
 
 
 def _card(card: CaseCard) -> list[Cell]:
-    answers = [f"{'✓' if one.right else '✗'} {one.outcome} {one.answer}".rstrip() for one in card.answers]
+    answers = [f"{'✓' if answer.right else '✗'} {answer.outcome} {answer.answer}".rstrip() for answer in card.answers]
     return [card.id, card.claim, *answers]
 
 
@@ -108,24 +96,16 @@ def _commands(part: CommandLines) -> str:
     return f"{fence}sh\n{lines}\n{fence}"
 
 
-def _folded(part: Folded) -> str:
-    return _details(part.summary, _parts(part.parts))
-
-
-def _nothing(_part: Chart) -> str:
-    """A comment has no room for a picture; the tables beside it have its summary."""
-    return ""
-
-
 _WRITERS: dict[type, Callable[[Any], str]] = {
-    Heading: _heading,
-    Paragraphs: _paragraphs,
+    Heading: lambda part: f"### {text(part.text)}",
+    Paragraphs: lambda part: "\n\n".join(map(text, part.texts)),
     KeyFigures: _key_figures,
     Verdicts: _verdicts,
-    Facts: _facts,
+    Facts: lambda part: "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows),
     DataTable: _data_table,
-    Chart: _nothing,
+    # A comment has no room for a picture; the tables beside it have its summary.
+    Chart: lambda _part: "",
     CaseCards: _case_cards,
     CommandLines: _commands,
-    Folded: _folded,
+    Folded: lambda part: _details(part.summary, _parts(part.parts)),
 }

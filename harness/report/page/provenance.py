@@ -75,7 +75,7 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
             "transcript": origin.source,
             "outcomes": _outcomes(origin.self_reported),
             "parameters": ", ".join(f"{name}={_text(value)}" for name, value in header.params.items()),
-            "changed from default": _changed(header),
+            "changed from default": "" if header.changed is None else ", ".join(header.changed) or "none",
             "answers per case": _text(header.repeat),
             "part of the test": _items(header.part),
             "fused": _items(header.fused),
@@ -91,7 +91,9 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
             "platform": header.platform,
             "cpu": _text(header.cpu),
             "libraries": _items(header.versions),
-            "plug-ins": "" if isinstance(header.plugins, UnsetType) else ", ".join(map(_plugin, header.plugins)),
+            "plug-ins": ""
+            if isinstance(header.plugins, UnsetType)
+            else ", ".join(f"{plugin.package} {plugin.version}".rstrip() for plugin in header.plugins),
             "sha256 of the records": "" if end is None else end.sha256,
         }
     )
@@ -116,16 +118,6 @@ def _outcomes(self_reported: str | None) -> str:
     if self_reported is None:
         return ""
     return f"self-reported: {self_reported}" if self_reported else "judged again by the test"
-
-
-def _changed(header: Header) -> str:
-    if header.changed is None:
-        return ""
-    return ", ".join(header.changed) or "none"
-
-
-def _plugin(plugin: Any) -> str:
-    return f"{plugin.package} {plugin.version}".rstrip()
 
 
 def _items(values: Mapping[str, Any] | UnsetType) -> str:

@@ -30,13 +30,13 @@ LINE = 2
 
 def colour(number: int, what: str) -> str:
     """The attributes of a line (`stroke`) or an area (`fill`) that belongs to a run."""
-    place = number % len(COLOURS)
-    return f'class="{what[0]}{place}" {what}="{COLOURS[place]}"'
+    index = number % len(COLOURS)
+    return f'class="{what[0]}{index}" {what}="{COLOURS[index]}"'
 
 
 def dash(number: int) -> str:
     """The attribute that distinguishes lines without colour."""
-    pattern = " ".join(f"{LINE * one:g}" for one in dashes(number))
+    pattern = " ".join(f"{LINE * length:g}" for length in dashes(number))
     return f' stroke-dasharray="{pattern}"' if pattern else ""
 
 
@@ -51,11 +51,12 @@ def mark(number: int, x: float, y: float) -> str:
 def bar_scale(column: BarColumn) -> str:
     """The scale above a column of bars."""
     ticks = round_ticks(*column.limits, BAR_TICKS)
-    texts = "".join(
-        f'<text x="{_across(column, tick):.1f}" y="11" text-anchor="{_anchor(column, tick)}" class="q" '
-        f'fill="{QUIET}">{tick:g}</text>'
-        for tick in ticks
-    )
+    texts = ""
+    for tick in ticks:
+        x = _across(column, tick)
+        # Labels at the ends stay inside of the picture.
+        anchor = "start" if x < 14 else "end" if x > BAR_WIDTH - 14 else "middle"
+        texts += f'<text x="{x:.1f}" y="11" text-anchor="{anchor}" class="q" fill="{QUIET}">{tick:g}</text>'
     size = f'viewBox="0 0 {BAR_WIDTH} 14" width="{BAR_WIDTH}" height="14"'
     return f'<svg {size} font-size="10.5" aria-hidden="true">{texts}</svg>'
 
@@ -75,7 +76,7 @@ def bar_row(column: BarColumn, row: Sequence[Bar | None]) -> str:
 
 def _bar(column: BarColumn, bar: Bar, number: int) -> str:
     y = BAR_ROW / 2 + BAR_STEP * number
-    low, value, high = (_across(column, place) for place in (bar.low, bar.value, bar.high))
+    low, value, high = (_across(column, end) for end in (bar.low, bar.value, bar.high))
     name = f"{shortened(column.names[number])}: " if column.names[number] else ""
     return (
         f"<g><title>{html(name)}{bar.value:.4g} ({bar.low:.4g} to {bar.high:.4g})</title>"
@@ -88,12 +89,6 @@ def _across(column: BarColumn, value: float) -> float:
     low, high = column.limits
     share = (value - low) / (high - low)
     return BAR_EDGE + min(max(share, 0.0), 1.0) * (BAR_WIDTH - 2 * BAR_EDGE)
-
-
-def _anchor(column: BarColumn, tick: float) -> str:
-    """Labels at the ends stay inside of the picture."""
-    place = _across(column, tick)
-    return "start" if place < 14 else "end" if place > BAR_WIDTH - 14 else "middle"
 
 
 def _upright(x: float, height: float, kind: str, ink: str) -> str:
@@ -127,7 +122,7 @@ def swatch(number: int, *, line: bool, dots: bool) -> str:
 
 
 class _Frame:
-    """From values to places in the picture."""
+    """From values to positions in the picture."""
 
     def __init__(self, x: ChartAxis, y: ChartAxis) -> None:
         self._x, self._y = x, y
@@ -140,8 +135,8 @@ class _Frame:
 
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points; neighbours that look the same are one."""
-        places = (f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
-        return "L".join(place for place, _ in groupby(places))
+        positions = (f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
+        return "L".join(position for position, _ in groupby(positions))
 
 
 def _grid(chart: Chart, frame: _Frame) -> list[str]:
@@ -193,23 +188,26 @@ def _band(series: Series, number: int, frame: _Frame) -> str:
 def _series(series: Series, number: int, frame: _Frame) -> str:
     """The line, dotted where no threshold reaches it, and marks."""
     parts, ink = [f"<title>{html(shortened(series.name))}</title>"], colour(number, "stroke")
-    own, ends = ([_finite(line) for line in lines] for lines in ([series.drawn[0]], series.drawn[1]))
+    reached, ends = series.lines
     if series.line:
-        dots = " ".join(f"{one:g}" for one in DOTS)
-        looks = [(own, f'stroke-width="{LINE}"{dash(number)}'), (ends, f'stroke-width="1" stroke-dasharray="{dots}"')]
+        dots = " ".join(f"{length:g}" for length in DOTS)
+        looks = [
+            ([reached], f'stroke-width="{LINE}"{dash(number)}'),
+            (ends, f'stroke-width="1" stroke-dasharray="{dots}"'),
+        ]
         parts += [
             f'<path d="M{frame.path(stepped(line, series.step))}" {ink} {look} fill="none" stroke-linejoin="round"/>'
             for lines, look in looks
-            for line in lines
+            for line in map(_finite, lines)
             if line
         ]
     points = _finite(series.points)
     if series.faint:
-        places = "".join(f"M{frame.path([point])}h0" for point in points)
-        parts.append(f'<path d="{places}" {ink} stroke-width="3" stroke-linecap="round" opacity=".45"/>')
+        cloud = "".join(f"M{frame.path([point])}h0" for point in points)
+        parts.append(f'<path d="{cloud}" {ink} stroke-width="3" stroke-linecap="round" opacity=".45"/>')
     elif series.dots:
         parts += [mark(number, frame.x(x), frame.y(y)) for x, y in points]
-    parts += [mark(number, frame.x(one.x), frame.y(one.y)) for one in series.marks]
+    parts += [mark(number, frame.x(point.x), frame.y(point.y)) for point in series.marks]
     parts += [f'<path d="M{frame.path(outline)}Z" {ink} fill="none"/>' for outline in series.outlines]
     return f"<g>{''.join(parts)}</g>"
 

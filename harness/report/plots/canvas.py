@@ -55,7 +55,7 @@ class Picture:
     """A picture while it is drawn, inside `with`, and afterwards, to be saved.
 
     scales  the axes that have numbers: "xy" unless they have classes or groups, which have no limits to set
-    place   where a number is drawn on each axis, if not at itself
+    placing where a number is drawn on each axis, if not at itself
     limited the panels whose limits can be set, if not all
     """
 
@@ -68,7 +68,7 @@ class Picture:
         self.height = height * (self.width / width) ** 0.5
         self.scales = "xy"
         self.limited: list[Axes] = []
-        self.place: dict[str, Callable[[float], float]] = {}
+        self.placing: dict[str, Callable[[float], float]] = {}
         self._names = PictureNames(self.look)
         self._legends: list[LegendRequest] = []
         self._labels: list[PointLabel] = []
@@ -158,7 +158,7 @@ class Picture:
     def _lighten_bands(self) -> None:
         """Many bands would hide the lines."""
         for sheet in self.sheets:
-            bands = [one for one in sheet.collections if one.get_alpha() == BAND]
+            bands = [artist for artist in sheet.collections if artist.get_alpha() == BAND]
             for band in bands if len(bands) > MAX_BANDS else ():
                 band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
 
@@ -167,9 +167,9 @@ class Picture:
             return
         if axis not in self.scales:
             raise UsageError(f"--{axis}lim: the {axis} axis of this picture has no scale; leave it out")
-        put = self.place.get(axis, float)
+        position = self.placing.get(axis, float)
         try:
-            low, high = (None if end is None else put(end) for end in (limits.low, limits.high))
+            low, high = (None if end is None else position(end) for end in (limits.low, limits.high))
         except ValueError:
             raise UsageError(f"--{axis}lim: this axis has rates above 0 and below 1") from None
         for sheet in self.limited or self.sheets:

@@ -65,12 +65,12 @@ def _draw(page: Picture, sheet: "Axes", chart: Chart, *, named: bool, legend: bo
         _draw_line(sheet, number, series, chart, f"{text}, {series.summary}" if legend else "")
         for mark in series.marks:
             shape, size = MARKS[mark.shape]
-            own = {"color": colour(number), "zorder": 4} if shape == "." else dot(number) | {"zorder": 6}
-            sheet.plot(*_placed(chart, [(mark.x, mark.y)]), marker=shape, markersize=size, **own)
+            style = {"color": colour(number), "zorder": 4} if shape == "." else dot(number) | {"zorder": 6}
+            sheet.plot(*_coordinates(chart, [(mark.x, mark.y)]), marker=shape, markersize=size, **style)
         for outline in series.outlines:
-            sheet.fill(*_placed(chart, outline), facecolor=colour(number), alpha=0.1)
-            sheet.plot(*_placed(chart, outline), color=colour(number), linewidth=0.6)
-        for value, x, y in zip(series.values if named else (), *_placed(chart, series.points), strict=False):
+            sheet.fill(*_coordinates(chart, outline), facecolor=colour(number), alpha=0.1)
+            sheet.plot(*_coordinates(chart, outline), color=colour(number), linewidth=0.6)
+        for value, x, y in zip(series.values if named else (), *_coordinates(chart, series.points), strict=False):
             page.label_point(sheet, (x, y), shortened(value, MAX_VALUE_LENGTH), colour(number))
     for level in chart.levels:
         sheet.axhline(level, **guide())
@@ -81,7 +81,7 @@ def _draw_band(sheet: "Axes", number: int, series: Series, chart: Chart) -> None
     if band is None or not limits:
         return
     across, up = (chart.y, chart.x) if band.across else (chart.x, chart.y)
-    x, low, high = ([put(axis, row[side]) for row in limits] for side, axis in ((0, across), (1, up), (2, up)))
+    x, low, high = ([position(axis, row[side]) for row in limits] for side, axis in ((0, across), (1, up), (2, up)))
     if band.bars:
         lines = sheet.hlines if band.across else sheet.vlines
         lines(x, low, high, color=colour(number), linewidth=0.8, alpha=0.6)
@@ -94,15 +94,15 @@ def _draw_band(sheet: "Axes", number: int, series: Series, chart: Chart) -> None
 def _draw_line(sheet: "Axes", number: int, series: Series, chart: Chart, label: str) -> None:
     """The line; what no threshold reaches is dotted, and settings that a line leaves out are hollow."""
     style = f"steps-{series.step}" if series.step else "default"
-    own, ends = series.drawn
+    reached, ends = series.lines
     if series.path is not None:
-        sheet.plot(*_placed(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
-        sheet.plot(*_placed(chart, own), marker="o", markersize=3.2, **dot(number))
+        sheet.plot(*_coordinates(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
+        sheet.plot(*_coordinates(chart, reached), marker="o", markersize=3.2, **dot(number))
     marked = {"marker": "o", "markersize": 3.2} if series.dots else {}
-    bent = own if series.step or len(own) > MAX_BENT else _bent(own, 10)
-    sheet.plot(*_placed(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
+    bent = reached if series.step or len(reached) > MAX_BENT else _bent(reached, 10)
+    sheet.plot(*_coordinates(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
     for end in ends:
-        sheet.plot(*_placed(chart, end if series.step else _bent(end, SEGMENTS)), drawstyle=style, **thin(number))
+        sheet.plot(*_coordinates(chart, end if series.step else _bent(end, SEGMENTS)), drawstyle=style, **thin(number))
 
 
 def _bent(points: Sequence[Point], parts: int) -> list[Point]:
@@ -116,14 +116,14 @@ def _bent(points: Sequence[Point], parts: int) -> list[Point]:
     return [*along, *points[-1:]]
 
 
-def put(axis: ChartAxis, value: float) -> float:
+def position(axis: ChartAxis, value: float) -> float:
     """Where a value is drawn, in the units of matplotlib's axis, which has logarithms of its own."""
     shown = axis.shown(value)
     return deviate(shown) if axis.scale == "normal" else shown
 
 
-def _placed(chart: Chart, points: Sequence[Point]) -> tuple[list[float], list[float]]:
-    return [put(chart.x, x) for x, _ in points], [put(chart.y, y) for _, y in points]
+def _coordinates(chart: Chart, points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [position(chart.x, x) for x, _ in points], [position(chart.y, y) for _, y in points]
 
 
 def _set_axes(page: Picture, chart: Chart) -> None:
@@ -135,15 +135,15 @@ def _set_axes(page: Picture, chart: Chart) -> None:
         if axis.scale in ("log", "log2"):
             logarithmic(sheet, name, dense=axis.dense)
         if axis.ticks:
-            sides = [put(axis, tick) for tick, _ in axis.ticks], [label for _, label in axis.ticks]
+            sides = [position(axis, tick) for tick, _ in axis.ticks], [label for _, label in axis.ticks]
             (sheet.set_xticks if name == "x" else sheet.set_yticks)(*sides)
             (sheet.xaxis if name == "x" else sheet.yaxis).minorticks_off()
         if axis.scale == "normal":
-            page.place[name] = deviate
+            page.placing[name] = deviate
             low, high = deviate(low), deviate(high)
         sheet.set(**{f"{name}lim": (low, high)})
     if chart.diagonal:
         ends = [(end, end) for end in (chart.x.low, chart.x.high)]
-        sheet.plot(*_placed(chart, ends), **guide())
+        sheet.plot(*_coordinates(chart, ends), **guide())
     if chart.square:
         sheet.set_aspect("equal")

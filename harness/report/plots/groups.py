@@ -8,9 +8,9 @@ from harness.analysis.breakdown import Breakdown
 from harness.errors import UsageError
 from harness.measures import Measure
 from harness.options import PictureOptions
-from harness.report.numbers import percent
+from harness.report.numbers import limits_of, percent
 from harness.report.plots.canvas import Picture
-from harness.report.plots.style import COLOURS, DASHES, MARKERS, WIDTH, guide
+from harness.report.plots.style import COLOURS, DASHES, MARKERS, WIDTH, error_bars, guide
 from harness.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -84,14 +84,6 @@ def _scale(page: Picture, by: Breakdown, positions: Sequence[float], sheet: "Axe
     sheet.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
 
 
-def _places(by: Breakdown) -> tuple[list[float], float]:
-    """Where the groups are drawn, and how far two of them are apart."""
-    if by.positions is None:
-        return [float(place) for place in range(len(by.groups))], 1.0
-    # Runs are side by side, but lines over a scale should hardly show it.
-    return by.positions, (max(by.positions) - min(by.positions)) / NARROW
-
-
 def _values(page: Picture, by: Breakdown, names: Sequence[str], measure: Measure) -> None:
     sheet = page.sheet
     for number, name in enumerate(names):
@@ -121,31 +113,30 @@ def _is_scale(by: Breakdown) -> bool:
 
 
 def _shifted(by: Breakdown, number: int, count: int) -> list[float]:
-    """Side by side, so that error bars do not overlap."""
-    places, apart = _places(by)
-    offset = (number - (count - 1) / 2) * min(0.2, 0.75 / count) * apart
-    return [place + offset for place in places]
+    """Where the groups are drawn: runs side by side, so that error bars do not overlap."""
+    offset = (number - (count - 1) / 2) * min(0.2, 0.75 / count)
+    if by.positions is None:
+        return [index + offset for index in range(len(by.groups))]
+    # Lines over a scale should hardly show it.
+    apart = (max(by.positions) - min(by.positions)) / NARROW
+    return [x + offset * apart for x in by.positions]
 
 
 def _series(
     sheet: "Axes",
-    places: Sequence[float],
+    positions: Sequence[float],
     column: Sequence[Estimate | None],
     look: int,
     label: str,
     *,
     joined: bool,
 ) -> None:
-    known = [(place, one) for place, one in zip(places, column, strict=True) if one is not None]
-    limits = [
-        (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high) for _, one in known
-    ]
-    below = [max(one.value - low, 0.0) for (_, one), (low, _) in zip(known, limits, strict=True)]
-    above = [max(high - one.value, 0.0) for (_, one), (_, high) in zip(known, limits, strict=True)]
+    known = [(x, estimate) for x, estimate in zip(positions, column, strict=True) if estimate is not None]
+    values = [estimate.value for _, estimate in known]
     sheet.errorbar(
-        [place for place, _ in known],
-        [one.value for _, one in known],
-        yerr=[below, above],
+        [x for x, _ in known],
+        values,
+        yerr=error_bars(values, [limits_of(estimate) for _, estimate in known]),
         label=label,
         color=COLOURS[look % len(COLOURS)],
         marker=MARKERS[look % len(MARKERS)],

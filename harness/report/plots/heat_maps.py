@@ -30,15 +30,11 @@ def plot_confusion(
     sums = [sum(row) or 1 for row in matrix]
     shares = [[count / total for count in row] for row, total in zip(matrix, sums, strict=True)]
     counts = [[f"{count}" if count else "" for count in row] for row in matrix]
-    percentages = [[_percentage(share) for share in row] for row in shares]
+    percentages = [
+        ["" if not share else f"{100 * share:.0f}" if share >= 0.01 else "<1" for share in row] for row in shares
+    ]
     scale = HeatScale("Blues", 0.0, 1.0, "share of the row (lower number), %")
     return _plot_matrix(labels, [counts, percentages], shares, look, scale, name)
-
-
-def _percentage(share: float) -> str:
-    if not share:
-        return ""
-    return f"{100 * share:.0f}" if share >= 0.01 else "<1"
 
 
 def plot_difference(
@@ -86,7 +82,7 @@ def _plot_matrix(
         )
         sheet.grid(visible=False)
         _label_classes(page, labels)
-        _write_texts(sheet, _fitting(texts, cell), [[scale.is_dark(one) for one in row] for row in shades])
+        _write_texts(sheet, _fitting(texts, cell), [[scale.is_dark(value) for value in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
         sheet.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
         if name:
@@ -105,11 +101,11 @@ def _bar(page: Picture, image: "AxesImage", words: str, *, percent: bool = False
 def _label_classes(page: Picture, labels: Sequence[str]) -> None:
     sheet, step = page.sheet, max(1, len(labels) // 60)
     shown = [page.name(label, MAX_LABEL_LENGTH) for label in labels]
-    places = list(range(0, len(labels), step))
+    indices = list(range(0, len(labels), step))
     turned = 0 if max(map(len, shown), default=0) <= 3 and len(labels) <= MAX_CLASSES else 90
     refused = page.name(REFUSED)
-    sheet.set_xticks([*places, len(labels)], [*(shown[i] for i in places), refused], rotation=turned)
-    sheet.set_yticks(places, [shown[i] for i in places])
+    sheet.set_xticks([*indices, len(labels)], [*(shown[i] for i in indices), refused], rotation=turned)
+    sheet.set_yticks(indices, [shown[i] for i in indices])
     if not turned:
         sheet.get_xticklabels()[-1].set_rotation(90)
     sheet.set(xlabel=page.name("answer"), ylabel=page.name("truth"))
@@ -150,6 +146,8 @@ def draw_grid(
     larger: bool,
 ) -> None:
     """Numbers over two parameters, whose values are given; the best cell has a frame."""
+    from matplotlib.patches import Rectangle
+
     page.scales = ""
     sheet, (across, down) = page.sheet, values
     image = sheet.imshow(
@@ -160,14 +158,16 @@ def draw_grid(
     sheet.set_yticks(*_ticks(down))
     if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS:
         _write_values(sheet, grid, larger=larger)
-    _frame(sheet, *_best(grid, larger=larger))
+    column, row = _best(grid, larger=larger)
+    corner = (column - 0.5, row - 0.5)
+    sheet.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))
     _bar(page, image, words)
 
 
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
     step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MAX_TICKS * 10**k * n)
-    places = list(range(0, len(values), step))
-    return places, [value_words(values[i]) for i in places]
+    indices = list(range(0, len(values), step))
+    return indices, [value_words(values[i]) for i in indices]
 
 
 def value_words(value: Any) -> str:
@@ -188,10 +188,3 @@ def _write_values(sheet: "Axes", grid: Sequence[Sequence[float]], *, larger: boo
     texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
     dark = [[((value - low) / span < 0.5) == larger for value in row] for row in grid]
     _write_texts(sheet, texts, dark)
-
-
-def _frame(sheet: "Axes", column: int, row: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    corner = (column - 0.5, row - 0.5)
-    sheet.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))

@@ -49,15 +49,15 @@ class LegendRequest:
 
 
 def place_legends(figure: "Figure", requests: Sequence[LegendRequest]) -> None:
-    """Find a place for every legend once the layout is done; the picture grows by those above its panels."""
+    """Find room for every legend once the layout is done; the picture grows by those above its panels."""
     needed = [request for request in requests if request.sheet.get_legend_handles_labels()[1]]
-    more = sum(_place(figure, request, alone=len(needed) == 1) for request in needed)
+    more = sum(_place_legend(figure, request, alone=len(needed) == 1) for request in needed)
     if more:
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + more)
 
 
-def _place(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
+def _place_legend(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     """Returns the inches that the legend needs above its axes."""
     sheet = request.sheet
     for spot in SPOTS if request.inside else ():
@@ -85,24 +85,21 @@ def _beside(figure: "Figure", request: LegendRequest) -> float:
 
 def _above(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     """Above the axes, in as many columns as fit; of a picture with one legend, across its whole width."""
-    room = figure.get_size_inches()[0] - (0.0 if alone else _left(figure, request.sheet)) - 0.1
+    left = 0.0 if alone else float(request.sheet.get_window_extent().x0 / figure.dpi)
+    room = figure.get_size_inches()[0] - left - 0.1
     labelled = request.sheet.get_legend_handles_labels()
     look: dict[str, Any] = {"handlelength": 2.2, "handletextpad": 0.4, "columnspacing": 1.0, **_titled(request)}
     for columns in range(min(len(labelled[1]), MAX_COLUMNS), 0, -1):
         if alone:
             legend = figure.legend(*labelled, loc="outside upper left", ncols=columns, **look)
         else:
-            place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-            legend = request.sheet.legend(**place, ncols=columns, **look)
+            anchor: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+            legend = request.sheet.legend(**anchor, ncols=columns, **look)
         if columns == 1 or _inches(legend).width <= room:
             break
         legend.remove()
     _wrap(legend, room)
     return _inches(legend).height
-
-
-def _left(figure: "Figure", sheet: "Axes") -> float:
-    return float(sheet.get_window_extent().x0 / figure.dpi)
 
 
 def _wrap(legend: "Legend", room: float) -> None:
@@ -129,8 +126,8 @@ def covers(legend: "Legend", sheet: "Axes") -> bool:
     if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
         return True
     near = box.padded(MARGIN)
-    drawn = [*sheet.lines, *sheet.collections, *sheet.patches, *sheet.texts, *sheet.images, *sheet.child_axes]
-    return any(touches(artist, near) for artist in drawn if artist.get_gid() != GUIDE and artist.get_visible())
+    artists = [*sheet.lines, *sheet.collections, *sheet.patches, *sheet.texts, *sheet.images, *sheet.child_axes]
+    return any(touches(artist, near) for artist in artists if artist.get_gid() != GUIDE and artist.get_visible())
 
 
 def touches(artist: "Artist", box: "Bbox") -> bool:

@@ -10,7 +10,7 @@ from harness.errors import UsageError
 from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
-from harness.report.plots.style import BAND, COLOURS, DASHES, GUIDE_DASHES, MARKERS, colour, guide
+from harness.report.plots.style import BAND, COLOURS, DASHES, GUIDE_DASHES, MARKERS, colour, error_bars, guide
 from harness.stats.curves.scores import ClassHistogram, ScoreHistogram, score_histogram
 
 if TYPE_CHECKING:
@@ -25,25 +25,25 @@ def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> 
     """Shares of each class in bins of the score; each curve has a scale of its own."""
     if len(curves) > MOST:
         raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MOST} are drawn")
-    found = []
+    histograms = []
     for curve in curves:
         if curve.param is not None or not curve.has_negatives or curve.counts is None:
             raise UsageError(f"--scores: {curve.name} has no scores of positive and negative cases")
-        found.append(score_histogram(curve.counts))
+        histograms.append(score_histogram(curve.counts))
     with Picture(look, height=0.3 + PANEL * len(curves), panels=len(curves)) as page:
-        for sheet, curve, histogram in zip(page.sheets, curves, found, strict=True):
+        for sheet, curve, histogram in zip(page.sheets, curves, histograms, strict=True):
             _distributions(page, sheet, curve, histogram)
         page.sheets[-1].set_xlabel(page.name("score"))
     return page
 
 
-def _distributions(page: Picture, sheet: "Axes", curve: Curve, found: ScoreHistogram) -> None:
-    edges = found.edges.tolist()
+def _distributions(page: Picture, sheet: "Axes", curve: Curve, histogram: ScoreHistogram) -> None:
+    edges = histogram.edges.tolist()
     # Orange and blue, as wrong and right; the outlines differ without colour.
-    for number, (name, own) in enumerate((("positives", found.positive), ("negatives", found.negative))):
-        steps = [*own.shares.tolist(), own.shares.tolist()[-1]]
+    for number, (name, class_) in enumerate((("positives", histogram.positive), ("negatives", histogram.negative))):
+        steps = [*class_.shares.tolist(), class_.shares.tolist()[-1]]
         sheet.fill_between(edges, steps, step="post", color=COLOURS[number], alpha=BAND, linewidth=0)
-        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": page.name(name) + _elsewhere(own)}
+        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": page.name(name) + _elsewhere(class_)}
         sheet.plot(edges, steps, drawstyle="steps-post", **look)
     if isfinite(curve.eer_threshold) and edges[0] < curve.eer_threshold < edges[-1]:
         look = guide(linewidth=0.8, linestyle=GUIDE_DASHES, label=page.name("equal error"))
@@ -53,9 +53,9 @@ def _distributions(page: Picture, sheet: "Axes", curve: Curve, found: ScoreHisto
     page.legend(sheet, inside=False, title=page.name(curve.name))
 
 
-def _elsewhere(own: ClassHistogram) -> str:
+def _elsewhere(histogram: ClassHistogram) -> str:
     """What the bins do not have."""
-    parts = [(own.infinite, "without a finite score"), (own.further, "further out")]
+    parts = [(histogram.infinite, "without a finite score"), (histogram.further, "further out")]
     return "".join(f", {100 * share:.1f} % {words}" for share, words in parts if share > 0)
 
 
@@ -70,11 +70,15 @@ def plot_reliability(
         sheet = page.sheet
         sheet.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
         for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
-            below, above = zip(*map(_bars, bins), strict=True)
+            frequencies = [bin_.frequency for bin_ in bins]
+            limits = [
+                (bin_.frequency, bin_.frequency) if bin_.interval is None else (bin_.interval.low, bin_.interval.high)
+                for bin_ in bins
+            ]
             sheet.errorbar(
-                [one.probability for one in bins],
-                [one.frequency for one in bins],
-                yerr=[below, above],
+                [bin_.probability for bin_ in bins],
+                frequencies,
+                yerr=error_bars(frequencies, limits),
                 label=page.name(name),
                 color=colour(number),
                 marker=MARKERS[number % len(MARKERS)],
@@ -87,11 +91,3 @@ def plot_reliability(
         sheet.set_ylabel(f"{page.name('share that came true')}, {percent(confidence)} interval")
         page.legend()
     return page
-
-
-def _bars(one: ReliabilityBin) -> tuple[float, float]:
-    """How far the interval reaches below and above."""
-    interval = one.interval
-    if interval is None:
-        return 0.0, 0.0
-    return max(one.frequency - interval.low, 0.0), max(interval.high - one.frequency, 0.0)

@@ -48,8 +48,8 @@ class SettingsChart:
 def check_swept(swept: Sequence[str]) -> None:
     """Refuse what cannot be drawn, before anything is run."""
     if not 1 <= len(swept) <= 2:
-        found = f"{len(swept)} have" if swept else "none has"
-        raise UsageError(f"--plot: a sweep is drawn over one or two parameters with several values; {found}")
+        count = f"{len(swept)} have" if swept else "none has"
+        raise UsageError(f"--plot: a sweep is drawn over one or two parameters with several values; {count}")
 
 
 def plot_settings(chart: SettingsChart, look: PictureOptions | None = None) -> Picture:
@@ -60,27 +60,30 @@ def plot_settings(chart: SettingsChart, look: PictureOptions | None = None) -> P
 
 def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
     [param] = chart.swept
-    known = sorted((one for one in chart.settings if one.value == one.value), key=lambda one: _key(one.params[param]))
+    known = sorted(
+        (point for point in chart.settings if point.value == point.value), key=lambda point: _key(point.params[param])
+    )
     if not known:
         raise UsageError("--plot: no setting has a value to draw")
     with Picture(look, height=2.6) as page:
         sheet = page.sheet
-        x = _places(page, [one.params[param] for one in known])
-        limits = [one.interval or Interval(one.value, one.value) for one in known]
+        x = _positions(page, [point.params[param] for point in known])
+        limits = [point.interval or Interval(point.value, point.value) for point in known]
+        sides = [limit.low for limit in limits], [limit.high for limit in limits]
         joined = "x" in page.scales
         if joined:
-            sides = [one.low for one in limits], [one.high for one in limits]
             sheet.fill_between(x, *sides, color=COLOURS[0], alpha=BAND, linewidth=0)
         else:
-            sheet.vlines(x, [one.low for one in limits], [one.high for one in limits], color=COLOURS[0], linewidth=0.9)
+            sheet.vlines(x, *sides, color=COLOURS[0], linewidth=0.9)
         mark = "o" if len(known) <= MAX_MARKS else None
         style = "-" if joined else "none"
-        sheet.plot(x, [one.value for one in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
-        best = _best(known, larger=chart.larger_is_better)
-        text = f"best: {page.name(param)} {value_words(known[best].params[param])}, {known[best].value:.3f}"
+        sheet.plot(x, [point.value for point in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
+        sign = 1.0 if chart.larger_is_better else -1.0
+        index, best = max(enumerate(known), key=lambda item: (sign * item[1].value, -item[0]))
+        text = f"best: {page.name(param)} {value_words(best.params[param])}, {best.value:.3f}"
         sheet.plot(
-            [x[best]],
-            [known[best].value],
+            [x[index]],
+            [best.value],
             marker="D",
             markersize=4.5,
             color=COLOURS[1],
@@ -98,24 +101,19 @@ def _key(value: Value) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _best(known: Sequence[SettingValue], *, larger: bool) -> int:
-    sign = 1.0 if larger else -1.0
-    return max(range(len(known)), key=lambda place: (sign * known[place].value, -place))
-
-
-def _places(page: Picture, values: Sequence[Value]) -> list[float]:
+def _positions(page: Picture, values: Sequence[Value]) -> list[float]:
     """Where values are drawn: numbers on a scale, texts side by side."""
-    numbers = [float(one) for one in values if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    numbers = [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if len(numbers) == len(values):
         if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOGARITHMIC and _geometric(numbers):
             logarithmic(page.sheet, "x")
         return numbers
     page.scales = "y"
     step = max(1, -(-len(values) // MAX_TICKS))
-    places = range(0, len(values), step)
-    page.sheet.set_xticks(list(places), [page.name(value_words(values[i]), 10) for i in places])
+    ticks = range(0, len(values), step)
+    page.sheet.set_xticks(list(ticks), [page.name(value_words(values[i]), 10) for i in ticks])
     page.sheet.grid(visible=False, axis="x")
-    return [float(place) for place in range(len(values))]
+    return [float(index) for index in range(len(values))]
 
 
 def _geometric(numbers: Sequence[float]) -> bool:
@@ -128,11 +126,11 @@ def _plot_grid(chart: SettingsChart, look: PictureOptions | None) -> Picture:
     x, y = chart.swept
     cells: dict[tuple[Value, Value], float] = {}
     sign = 1.0 if chart.larger_is_better else -1.0
-    for one in chart.settings:
-        key = one.params[x], one.params[y]
+    for setting in chart.settings:
+        key = setting.params[x], setting.params[y]
         # One number for each pair of values: the best of the settings that have them.
-        if one.value == one.value and sign * one.value > sign * cells.get(key, -sign * float("inf")):
-            cells[key] = one.value
+        if setting.value == setting.value and sign * setting.value > sign * cells.get(key, -sign * float("inf")):
+            cells[key] = setting.value
     if not cells:
         raise UsageError("--plot: no setting has a value to draw")
     across, down = (sorted({key[side] for key in cells}, key=_key) for side in (0, 1))

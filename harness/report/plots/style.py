@@ -4,6 +4,7 @@ A page may map the colours to others, for dark mode: no picture uses a colour th
 scales of heat maps.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.report import palette
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # A journal's column, in inches.
 WIDTH = 3.5
 BACKGROUND, DIM, GRID, GREY = PAPER, QUIET, RULE, palette.GUIDE
-DASHES: tuple[Any, ...] = tuple((0, one) if one else "-" for one in palette.DASHES)
+DASHES: tuple[Any, ...] = tuple((0, lengths) if lengths else "-" for lengths in palette.DASHES)
 THIN = {"linewidth": 0.7, "linestyle": (0, palette.DOTS)}
 GUIDE_DASHES = (0, (4, 2))
 MARKERS = ("o", "s", "^", "D", "v", "P", "h")
@@ -108,6 +109,12 @@ def guide(**look: Any) -> dict[str, Any]:
 
 
 GUIDE = "guide"
+
+
+def error_bars(values: Sequence[float], limits: Sequence[tuple[float, float]]) -> list[list[float]]:
+    """How far limits reach below and above values, as matplotlib's errorbar takes them."""
+    below = [max(value - low, 0.0) for value, (low, _) in zip(values, limits, strict=True)]
+    return [below, [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]]
 
 
 def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:

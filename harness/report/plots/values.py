@@ -7,9 +7,9 @@ from harness.analysis.rate import RunMeasures
 from harness.analysis.value_errors import Agreement, ErrorsOverTruth, errors_over_truth
 from harness.errors import UsageError
 from harness.options import PictureOptions
-from harness.report.numbers import percent
+from harness.report.numbers import limits_of, percent
 from harness.report.plots.canvas import Picture
-from harness.report.plots.style import COLOURS, DASHES, GREY, GUIDE_DASHES, guide
+from harness.report.plots.style import COLOURS, DASHES, GREY, GUIDE_DASHES, error_bars, guide
 from harness.stats.arrays import FloatArray
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
@@ -32,24 +32,21 @@ def plot_errors(runs: Sequence[RunMeasures], replication: Replication, look: Pic
         raise UsageError("plot: there are no groups to draw; rate with by=COLUMN")
     if len(runs) > MAX_RUNS:
         raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MAX_RUNS} are drawn")
-    return _draw_errors([errors_over_truth(run.aligned, run.sampling, replication) for run in runs], replication, look)
-
-
-def _draw_errors(runs: Sequence[ErrorsOverTruth], replication: Replication, look: PictureOptions | None) -> Picture:
-    with Picture(look, height=0.7 + 1.7 * len(runs), panels=len(runs), sharex=True, sharey=True) as page:
-        for sheet, run in zip(page.sheets, runs, strict=True):
+    panels = [errors_over_truth(run.aligned, run.sampling, replication) for run in runs]
+    with Picture(look, height=0.7 + 1.7 * len(panels), panels=len(panels), sharex=True, sharey=True) as page:
+        for sheet, run in zip(page.sheets, panels, strict=True):
             # All points first: the panels share their axes.
             _points(sheet, run.truth, run.errors)
-        for sheet, run in zip(page.sheets, runs, strict=True):
-            _errors(sheet, run, replication.confidence)
-            who = "" if len(runs) == 1 else f"{page.name(run.name, LONGEST)}\n"
+        for sheet, run in zip(page.sheets, panels, strict=True):
+            _draw_levels(sheet, run, replication.confidence)
+            who = "" if len(panels) == 1 else f"{page.name(run.name, LONGEST)}\n"
             sheet.set_ylabel(f"{who}{page.name('answer − truth')}")
             _legend(page, sheet)
         page.sheets[-1].set_xlabel(page.name("truth"))
     return page
 
 
-def _errors(sheet: "Axes", run: ErrorsOverTruth, confidence: float) -> None:
+def _draw_levels(sheet: "Axes", run: ErrorsOverTruth, confidence: float) -> None:
     sheet.axhline(0, **guide(linewidth=0.8))
     if run.tolerance and run.truth.size:
         _tolerance(sheet, run)
@@ -78,14 +75,11 @@ def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
 
 
 def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
-    limits = [_limits(one.bias) for one in run.bins]
-    values = [one.bias.value for one in run.bins]
-    below = [max(value - low, 0.0) for value, (low, _) in zip(values, limits, strict=True)]
-    above = [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]
+    values = [bin_.bias.value for bin_ in run.bins]
     sheet.errorbar(
-        [one.truth for one in run.bins],
+        [bin_.truth for bin_ in run.bins],
         values,
-        yerr=[below, above],
+        yerr=error_bars(values, [limits_of(bin_.bias) for bin_ in run.bins]),
         label=label,
         color=BLACK,
         marker="s",
@@ -96,16 +90,16 @@ def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
     )
 
 
-def plot_agreement(found: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:
+def plot_agreement(agreement: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:
     """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
     with Picture(look, height=2.6) as page:
-        sheet, (a, b) = page.sheet, (page.name(name, LONGEST) for name in found.names)
-        _points(sheet, found.means, found.differences)
+        sheet, (a, b) = page.sheet, (page.name(name, LONGEST) for name in agreement.names)
+        _points(sheet, agreement.means, agreement.differences)
         sheet.axhline(0, **guide(linewidth=0.8))
-        _level(sheet, found.bias, LINE, "-", f"mean difference {_text(found.bias)}")
-        limits = f"limits of agreement {_text(found.low)} and {_text(found.high)}"
-        _level(sheet, found.low, BLACK, DASHES[1], limits)
-        _level(sheet, found.high, BLACK, DASHES[1], None)
+        _level(sheet, agreement.bias, LINE, "-", f"mean difference {_text(agreement.bias)}")
+        limits = f"limits of agreement {_text(agreement.low)} and {_text(agreement.high)}"
+        _level(sheet, agreement.low, BLACK, DASHES[1], limits)
+        _level(sheet, agreement.high, BLACK, DASHES[1], None)
         sheet.set_xlabel(page.name("mean of both answers"))
         sheet.set_ylabel(f"{a}\n− {b}" if len(a + b) > LONGEST else f"{a} − {b}")
         _legend(page, sheet, title=f"shaded: {percent(confidence)} intervals")
@@ -118,19 +112,15 @@ def _points(sheet: "Axes", x: FloatArray, y: FloatArray) -> None:
     sheet.scatter(x, y, s=5 if many else 8, color=POINT, alpha=alpha, linewidths=0, rasterized=many)
 
 
-def _level(sheet: "Axes", one: Estimate, colour: str, dashes: Any, label: str | None) -> None:
+def _level(sheet: "Axes", estimate: Estimate, colour: str, dashes: Any, label: str | None) -> None:
     """A line at an estimate, with its interval shaded."""
-    low, high = _limits(one)
+    low, high = limits_of(estimate)
     sheet.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
-    sheet.axhline(one.value, color=colour, linestyle=dashes, linewidth=1.1, label=label)
+    sheet.axhline(estimate.value, color=colour, linestyle=dashes, linewidth=1.1, label=label)
 
 
-def _limits(one: Estimate) -> tuple[float, float]:
-    return (one.value, one.value) if one.interval is None else (one.interval.low, one.interval.high)
-
-
-def _text(one: Estimate) -> str:
-    return f"{one.value:.3g}".replace("-", "−")
+def _text(estimate: Estimate) -> str:
+    return f"{estimate.value:.3g}".replace("-", "−")
 
 
 def _legend(page: Picture, sheet: "Axes", *, title: str | None = None) -> None:
