@@ -23,7 +23,7 @@ from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
 from harness.stats.replication.statistic import WeightsStatistic
-from harness.tasks.box_lists import recorded_detections
+from harness.tasks.boxes import recorded_detections
 
 Record = dict[str, Any]
 

@@ -38,7 +38,7 @@ with open(sys.argv[1], "rb") as file:
 WALK = """
 import sys
 from pathlib import Path
-from harness.files.stamps import stamps
+from harness.files.digest import stamps
 stamps(Path(sys.argv[1]))
 """
 SCRIPT = """\

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Timing, best, print_timings, program_usage
-from harness.files.images import write_image
-from harness.files.pictures import read_picture
+from harness.files.images import read_picture, write_image
 from harness.model import Case
 from harness.tasks import TASKS
 from harness.tasks.task import TaskRules

@@ -62,8 +62,6 @@ ONLY_IN = {
         "lab/",
         "vary/",
         "files/images.py",
-        "files/pictures.py",
-        "files/thumbnails.py",
         "interface/matrix.py",
         "tasks/",
         "transcript/collect.py",

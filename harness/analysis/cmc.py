@@ -12,8 +12,7 @@ from harness.analysis.align import Run, align
 from harness.analysis.curve import Curve
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import DataError, TranscriptError, UsageError
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import SUBJECT, Identities, Matrix, rank_probes
+from harness.matrices.matrix import SUBJECT, Identities, Labels, Matrix, rank_probes
 from harness.model import crossed
 from harness.options import DesignOptions
 from harness.options.curves import BandMethod, RankCurveOptions

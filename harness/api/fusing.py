@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 from harness.api.runs import RunResult
 from harness.api.storing import store_whole
 from harness.api.transcripts import OpenedTranscripts, Transcripts, open_transcripts
-from harness.engine.unit_tally import has_design
+from harness.engine.tallies import has_design
 from harness.files.digest import file_sha256
 from harness.model import Case, Counts, ErrorKind, ErrorRule, Question, Reply, Trial
 from harness.options.comparing import FuseOptions

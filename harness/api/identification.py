@@ -12,7 +12,7 @@ from harness.api.transcripts import Given, OpenedTranscripts, listed, open_trans
 from harness.errors import UsageError
 from harness.files.conditions import parse_condition
 from harness.files.outputs import refuse_inputs
-from harness.files.toml_read import read_toml
+from harness.files.toml_text import read_toml
 from harness.matrices.matrix import Matrix
 from harness.matrices.read import label_tables_beside, read_matrix
 from harness.options.curves import CmcOptions, MatrixOptions, RankOptions

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from harness.api.runs import EVERY_CASE, RunResult, finish_run, label_remark
 from harness.api.transcripts import open_transcripts
 from harness.engine.plan import Plan
-from harness.engine.run import FinishedRun, Progress, refuse_blind, run, watch
+from harness.engine.progress import Progress
+from harness.engine.run import FinishedRun, refuse_blind, run, watch
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Trial

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
-from harness.engine.run import FinishedRun, NoProgress, Progress
+from harness.engine.progress import NoProgress, Progress
+from harness.engine.run import FinishedRun
 from harness.engine.run import run as run_plan
+from harness.engine.tallies import has_design
 from harness.engine.target import Target
-from harness.engine.unit_tally import has_design
 from harness.errors import UsageError
 from harness.model import Counts, Question, Trial, plural
 from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, Writes, option

@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
+from harness.engine.tallies import UnitTally, has_design
 from harness.engine.target import RETRY
-from harness.engine.unit_tally import UnitTally, has_design
 from harness.errors import UsageError
 from harness.model import Counts
 from harness.options.cases import StatusOptions

@@ -16,7 +16,8 @@ from harness.api.result import PictureResult
 from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note, with_assignments
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
-from harness.engine.run import NoProgress, Progress, refuse_blind
+from harness.engine.progress import NoProgress, Progress
+from harness.engine.run import refuse_blind
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
     Grid,
@@ -27,7 +28,7 @@ from harness.engine.sweep import (
     plan_sweep,
     random_combinations,
 )
-from harness.engine.unit_tally import has_design
+from harness.engine.tallies import has_design
 from harness.errors import HateError, OutputError, TranscriptError, UsageError
 from harness.files.outputs import check_free, refuse_inputs
 from harness.interface.process import ProgramInterface

@@ -9,7 +9,7 @@ from harness.analysis.run_rates import DesignRate, transcripts_training
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan
-from harness.engine.run import NoProgress, Progress
+from harness.engine.progress import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError

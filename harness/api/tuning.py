@@ -21,7 +21,7 @@ from harness.api.sweeps import (
     value_text,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
-from harness.engine.run import NoProgress, Progress
+from harness.engine.progress import NoProgress, Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError

@@ -14,7 +14,7 @@ from harness.cli.completion import complete_run, complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result, output_format, remark, terminal_width
-from harness.files.sorting import in_lists
+from harness.files.many_texts import in_lists
 from harness.model import plain_text
 from harness.options import option
 from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions, StatusOptions

@@ -14,10 +14,10 @@ from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
-from harness.engine.unit_tally import UnitTally, has_design
+from harness.engine.tallies import UnitTally, has_design
 from harness.errors import OutputError, TranscriptError, UsageError
+from harness.files.many_texts import in_lists
 from harness.files.outputs import check_free, refuse_inputs
-from harness.files.sorting import in_lists
 from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions, OverwriteOptions, Writes, option

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn, TaskID
 
-    from harness.engine.run import Progress
+    from harness.engine.progress import Progress
 
 
 # The workers whose rates are shown one by one.
@@ -68,7 +68,7 @@ def _workers(rates: Sequence[float]) -> str:
 
 def progress() -> "Progress":
     """The display that fits where stderr goes."""
-    from harness.engine.run import NoProgress  # not for every command
+    from harness.engine.progress import NoProgress  # not for every command
 
     return TerminalBar() if sys.stderr.isatty() else NoProgress()
 

@@ -11,7 +11,7 @@ from harness.api.runs import PlanOptions, make_plan
 from harness.cli.completion import complete_test
 from harness.cli.options import command_options
 from harness.cli.progress import progress
-from harness.engine.run import NoProgress
+from harness.engine.progress import NoProgress
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.files.outputs import write_output

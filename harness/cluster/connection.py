@@ -15,8 +15,7 @@ from time import monotonic
 from typing import Any
 
 from harness.cluster import ClusterError
-from harness.cluster.files import Parcel
-from harness.cluster.job import Versions
+from harness.cluster.job import Parcel, Versions
 from harness.cluster.options import LOCAL
 from harness.cluster.worker import receive
 

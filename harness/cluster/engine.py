@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from harness.cluster import ClusterError
 from harness.cluster.connection import Cluster, SharedConnection
-from harness.cluster.files import Parcel
-from harness.cluster.job import BatchResult, Job, make_job, pack_questions, unpack_replies
+from harness.cluster.job import BatchResult, Job, Parcel, make_job, pack_questions, unpack_replies
 from harness.cluster.options import ClusterOptions
 from harness.cluster.worker import answer, close
 from harness.engine.engines import Engine

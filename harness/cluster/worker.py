@@ -16,10 +16,9 @@ from msgspec.structs import replace as with_fields
 
 from harness.bundled import bundled
 from harness.cluster import ClusterError
-from harness.cluster.files import Parcel, Translation
-from harness.cluster.job import BatchResult, Job, Versions, pack_replies, unpack_questions
+from harness.cluster.job import BatchResult, Job, Parcel, Translation, Versions, pack_replies, unpack_questions
 from harness.errors import HateError, InterfaceError, ScriptError
-from harness.files.folders import UNFINISHED_PREFIX
+from harness.files.caches import UNFINISHED_PREFIX
 from harness.files.images import ImageError, read_regular
 from harness.interface.contract import Interface, Session, Setup
 from harness.interface.process import ProgramInterface, kill_programs

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from harness.engine.plan import Plan
 from harness.errors import DataError, DataSpoilt, HateError, Interrupted
-from harness.files.digest import path_sha256
-from harness.files.stamps import Stamps, stamps
+from harness.files.digest import Stamps, path_sha256, stamps
 from harness.script.load import Script
 from harness.site.cache import (
     FILES,

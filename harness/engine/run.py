@@ -1,22 +1,22 @@
 """Run a test: start the program, ask it every case, judge the replies and record them."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, count, islice, repeat
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from harness.engine.answered_labels import AnsweredLabels
 from harness.engine.engines import open_session
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
+from harness.engine.progress import Progress, WorkerProgress
 from harness.engine.resumed_records import PlannedTrial, unanswered
 from harness.engine.stopping import Stopper
+from harness.engine.tallies import AnsweredLabels, UnitTally
 from harness.engine.target import FinishedTranscript, Target, prepare
-from harness.engine.unit_tally import UnitTally
 from harness.errors import HateError, Interrupted, RunAborted, UsageError
 from harness.interface.contract import Session, SpreadSession
 from harness.interface.interrupts import Latch, interruptible
@@ -27,40 +27,6 @@ from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
 TICK_SECONDS = 0.1
-
-
-class Progress(Protocol):
-    """Shows how far a run has got."""
-
-    def begin(self, total: int, done: int) -> None:
-        """Start; `done` of the `total` trials were finished earlier."""
-
-    def advance(self, done: int, errors: int) -> None:
-        """Show how many are done now, and how many of them were errors."""
-
-    def end(self) -> None:
-        """Stop."""
-
-
-@runtime_checkable
-class WorkerProgress(Protocol):
-    """Progress that can also show what each worker of a `SpreadSession` does."""
-
-    def show_workers(self, throughput: Mapping[str, float]) -> None:
-        """Show cases a second by the name of the worker."""
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def begin(self, total: int, done: int) -> None:
-        """Nothing."""
-
-    def advance(self, done: int, errors: int) -> None:
-        """Nothing."""
-
-    def end(self) -> None:
-        """Nothing."""
 
 
 class Recorder(Protocol):

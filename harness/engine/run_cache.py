@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock
 
-from harness.engine.answered_labels import AnsweredLabels
 from harness.engine.engines import Engine, engine_of
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions
-from harness.engine.run import FinishedRun, Progress, run
-from harness.engine.shared_progress import RunPart, SharedProgress
+from harness.engine.progress import Progress, RunPart, SharedProgress
+from harness.engine.run import FinishedRun, run
+from harness.engine.tallies import AnsweredLabels
 from harness.engine.target import Target
 from harness.errors import HateError, Interrupted, OutputError, TranscriptError
 from harness.interface.interrupts import interruptible

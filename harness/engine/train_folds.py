@@ -7,8 +7,8 @@ from pathlib import Path
 from harness.engine.engines import engine_of
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
-from harness.engine.run import FinishedRun, Progress, run
-from harness.engine.shared_progress import RunPart, SharedProgress
+from harness.engine.progress import Progress, RunPart, SharedProgress
+from harness.engine.run import FinishedRun, run
 from harness.engine.target import (
     EarlierRun,
     Target,

@@ -1,8 +1,15 @@
-"""The digest of a test, scheme 1: SHA-256 over path, NUL, sha256 in hex, newline, for every file that it names."""
+"""Digests of files, and stamps: what the system says of files without reading them.
+
+The digest of a test, scheme 1, is the SHA-256 over path, NUL, sha256 in hex, newline, for every file that it names.
+"""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import msgspec
 
 SCHEME = 1
 
@@ -47,3 +54,60 @@ def listing_sha256(files: Mapping[str, str]) -> str:
     # The names of files need not be UTF-8; their bytes count.
     lines = sorted(f"{path}\0{sha256}\n".encode(errors="surrogateescape") for path, sha256 in files.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the system says of a file without reading it. Nobody but the system can set `ctime_ns`."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    def replaced(self, other: "Stamp") -> bool:
+        """Whether the content was written anew; permissions and links change only the last of the times."""
+        return (self.size, self.mtime_ns, self.inode) != (other.size, other.mtime_ns, other.inode)
+
+
+# The names are bytes: archives from elsewhere may have names that are not UTF-8.
+Stamps = dict[bytes, Stamp]
+# The stamp of something that is not a plain file, such as a link.
+NOT_A_FILE = Stamp(-1, 0, 0, 0)
+
+
+def stamps(place: Path) -> Stamps:
+    """The stamps of all files of a folder by name, or of a single file by the empty name."""
+    if not place.is_dir() or place.is_symlink():
+        return {b"": stamp_of(place.lstat())} if os.path.lexists(place) else {}
+    root = os.fsencode(place)
+    return {
+        entry.path[len(root) + 1 :]: stamp_of(entry.stat(follow_symlinks=False))
+        for entry in entries_below(root)
+        if not entry.is_dir(follow_symlinks=False)
+    }
+
+
+def entries_below(root: bytes) -> "Iterator[os.DirEntry[bytes]]":
+    """Everything below a folder, each folder before what is in it; links are not followed, however deep it is."""
+    waiting = [root]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                yield entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+
+
+def file_stamp(path: Path | str) -> Stamp:
+    """The stamp of the file that a name leads to, through links too; as of no file if there is none."""
+    try:
+        return stamp_of(os.stat(path))  # noqa: PTH116 (called for each case of a test)
+    except (OSError, ValueError):
+        return NOT_A_FILE
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """The stamp of a file, from what the system says."""
+    if not stat.S_ISREG(found.st_mode):
+        return NOT_A_FILE
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)

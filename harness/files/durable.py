@@ -4,8 +4,6 @@ import contextlib
 import errno
 import os
 import time
-import zlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 try:
@@ -88,22 +86,3 @@ def is_locked(fd: int) -> bool | None:
     except OSError:
         return None
     return False
-
-
-def zipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Bytes, compressed: without name and time, so that the same content compresses to the same bytes."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    yield from map(packer.compress, blocks)
-    yield packer.flush()
-
-
-def in_blocks(lines: Iterable[bytes], block: int) -> Iterator[bytes]:
-    """Lines, many at a time: blocks of about so many bytes."""
-    waiting, size = list[bytes](), 0
-    for line in lines:
-        waiting.append(line)
-        size += len(line)
-        if size >= block:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    yield b"".join(waiting)

@@ -1,4 +1,4 @@
-"""Images as numpy arrays: read from a file or from bytes, without trusting either; and written.
+"""Images as numpy arrays: read from a file or from bytes, without trusting either; written; and made small for pages.
 
 PGM, PPM, PBM and NPY need numpy only; PNG, TIFF and JPEG need Pillow. The format is recognised by the content. The
 size in the header is checked before anything is decoded.
@@ -10,11 +10,13 @@ import io
 import os
 import re
 import stat
+import struct
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from harness.errors import MissingExtra
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     # (height, width) or (height, width, channels).
     Pixels = npt.NDArray[Any]
+    Bytes = npt.NDArray[np.uint8]
+
 
 MAX_PIXELS = 100_000_000
 # Room for the largest image with 8 bytes a pixel.
@@ -348,3 +352,109 @@ def _usable(image: Image) -> Image:
     if image.mode in ("L", "LA", "P", "RGB", "RGBA", "I", "F") or image.mode.startswith("I;16"):
         return image
     return image.convert("RGB")
+
+
+# What undoes an orientation: of the quarter turns 6 and 8 the other one; all others undo themselves.
+_BACK = {6: 8, 8: 6}
+
+
+class StoredPicture(NamedTuple):
+    """Pixels as a file has them, their largest grey level, and EXIF's orientation: 1 if they are seen as they are."""
+
+    pixels: Pixels
+    top: int
+    orientation: int = 1
+
+
+def read_picture(source: str | Path) -> StoredPicture:
+    """An image as it is stored, grey or in colours of 8 or 16 bits; a palette's pixels are their colours.
+
+    Some readers of images turn them as EXIF says, others do not: that is up to a program. Raises an ImageError.
+    """
+    import numpy as np
+
+    data = read_regular(source)
+    array = read_image(data, palette=False)
+    if array.dtype not in (np.uint8, np.uint16):
+        raise ImageError(f"its pixels are {array.dtype}; expected whole numbers of 8 or 16 bits")
+    if array.ndim == 3 and array.shape[2] in (2, 4):
+        if not (array[..., -1] == np.iinfo(array.dtype).max).all():
+            raise ImageError("it has transparent pixels")
+        array = array[..., 0] if array.shape[2] == 2 else array[..., :3]
+    orientation, is_turned = exif_orientation(data)
+    stored = turned(array, _BACK.get(orientation, orientation)) if is_turned else array
+    return StoredPicture(stored, netpbm_top(data) or int(np.iinfo(array.dtype).max), orientation)
+
+
+def turned(array: Pixels, orientation: int) -> Pixels:
+    """A picture as it is seen, from one that is stored with this orientation."""
+    import numpy as np
+
+    # From 5 on, rows are seen as columns.
+    array = array.swapaxes(0, 1) if orientation > 4 else array
+    array = array[::-1] if orientation in (3, 4, 7, 8) else array
+    return np.ascontiguousarray(array[:, ::-1] if orientation in (2, 3, 6, 7) else array)
+
+
+# Pixels on a side, and the largest file that is worth decoding for so few.
+SIDE = 96
+LARGEST = 32 << 20
+
+
+def thumbnail(path: Path) -> bytes | None:
+    """A PNG with at most `SIDE` pixels on a side; None if the file is not an image that can be shown."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        return png_bytes(_small(_eight_bits(path)))
+    except (OSError, ImageError, MissingExtra):
+        return None
+
+
+def _eight_bits(path: Path) -> Bytes:
+    """Grey or colours of 8 bits; numbers that are no grey levels are stretched from the smallest to the largest."""
+    import numpy as np
+
+    low = 0.0
+    try:
+        array, high, orientation = read_picture(path)
+        array = turned(array, orientation)  # people look at it
+    except ImageError:  # transparent, or other numbers
+        array = np.nan_to_num(read_image(path, palette=False).astype(np.float64))
+        low, high = float(array.min()), array.max()
+        if array.ndim == 3:
+            array = array[..., 0] if array.shape[2] < 3 else array[..., :3]
+    scale = 255.0 / (float(high) - low) if high > low else 1.0
+    return np.asarray(((array - low) * scale).clip(0, 255), dtype=np.uint8)
+
+
+def _small(array: Bytes) -> Bytes:
+    """Means of square blocks."""
+    import numpy as np
+
+    step = -(-max(array.shape[:2]) // SIDE)
+    if step == 1:
+        return array
+    rows, columns = (max(side // step, 1) for side in array.shape[:2])
+    # A picture that is narrower than a block keeps its only column.
+    height, width = min(step, array.shape[0]), min(step, array.shape[1])
+    blocks = array[: rows * height, : columns * width].reshape(rows, height, columns, width, -1)
+    means = np.asarray(blocks.mean(axis=(1, 3)), dtype=np.uint8)
+    return means[..., 0] if array.ndim == 2 else means
+
+
+def png_bytes(array: Bytes) -> bytes:
+    """A PNG of grey values or colours (W3C, Portable Network Graphics, section 5)."""
+    import numpy as np
+
+    height, width = array.shape[:2]
+    lines = array.reshape(height, -1)
+    # Each line begins with its filter: 0, none.
+    data = np.concatenate([np.zeros((height, 1), dtype=np.uint8), lines], axis=1).tobytes()
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if array.ndim == 2 else 2, 0, 0, 0)
+    parts = (_part(b"IHDR", header), _part(b"IDAT", zlib.compress(data, 9)), _part(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def _part(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

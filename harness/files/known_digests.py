@@ -16,9 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.files.digest import file_sha256, listing_sha256, path_sha256
-from harness.files.folders import KNOWN_DIGESTS, UNFINISHED_PREFIX, cache_folder
-from harness.files.stamps import NOT_A_FILE, Stamp, stamps
+from harness.files.caches import KNOWN_DIGESTS, UNFINISHED_PREFIX, cache_folder
+from harness.files.digest import NOT_A_FILE, Stamp, file_sha256, listing_sha256, path_sha256, stamps
 
 # Set to `off`, nothing is kept and nothing kept is believed.
 SWITCH = "HATE_DIGESTS"

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.files.mistakes import KeyLines, Mistakes, key_lines, line_of
-from harness.files.toml_read import MAX_FILE_BYTES as MAX_FILE_BYTES
-from harness.files.toml_read import read_toml as read_toml
+from harness.files.toml_text import MAX_FILE_BYTES as MAX_FILE_BYTES
+from harness.files.toml_text import read_toml as read_toml
 from harness.params import nearest
 
 

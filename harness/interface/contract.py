@@ -17,7 +17,7 @@ from harness.params import Param, ParamType, Value
 
 if TYPE_CHECKING:
     from harness.interface.python_source import ImportedFiles
-    from harness.tasks.gallery import Gallery
+    from harness.tasks.rank import Gallery
 
 
 # What an interface is looked for in a folder as.

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from harness.errors import InterfaceError
 from harness.files.digest import file_sha256
 from harness.interface.contract import Interface, Session, Setup
-from harness.matrices.labels import Labels, places
-from harness.matrices.matrix import Identities, Matrix, first_candidates, rank_probes
+from harness.matrices.matrix import Identities, Labels, Matrix, first_candidates, places, rank_probes
 from harness.matrices.read import KINDS, read_matrix
 from harness.model import Answer, Case, ErrorKind, Question, Reply, plain_text
-from harness.tasks.gallery import Gallery
+from harness.tasks.rank import Gallery
 
 # Scores ranked at a time.
 BLOCK = 1 << 22

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from harness.errors import DataError, ScriptError, UsageError
 from harness.files.tables import numbers_by_column
-from harness.matrices.labels import Labels, read_labels
-from harness.matrices.matrix import SUBJECT, Matrix, Scores
+from harness.matrices.matrix import SUBJECT, Labels, Matrix, Scores, read_labels
 
 MAX_FIELD_LENGTH = 1 << 20
 

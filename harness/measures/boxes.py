@@ -105,7 +105,7 @@ def _counts(runs: Runs, run: int, label: str | None, name: str) -> ObjectCounts:
 def _detections(runs: Runs, run: int, label: str | None, name: str) -> Detections:
     """The records of a run as arrays, of all classes or of one."""
     from harness.stats.detection import only_label
-    from harness.tasks.box_lists import recorded_detections
+    from harness.tasks.boxes import recorded_detections
 
     records = runs.detail("boxes")
     if label is None:

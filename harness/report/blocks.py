@@ -7,7 +7,7 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from harness.files.sorting import in_lists
+from harness.files.many_texts import in_lists
 from harness.model import finite
 from harness.stats.rates import Interval
 

@@ -15,7 +15,7 @@ from harness.analysis.cases import (
     pair_value,
 )
 from harness.files.conditions import text
-from harness.files.sorting import in_lists
+from harness.files.many_texts import in_lists
 from harness.model import Trial
 from harness.report.blocks import ROWS, Cell, Table
 from harness.report.counts import TALLY

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from harness.files.sorting import in_lists
+from harness.files.many_texts import in_lists
 from harness.report.blocks import (
     ROWS,
     Block,

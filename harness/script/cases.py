@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
+from harness.files.many_texts import TextHashes
 from harness.files.mistakes import Mistakes
-from harness.files.repeats import TextHashes
 from harness.files.tables import rows
 from harness.model import Case, Question
 from harness.params import Value
@@ -17,8 +17,8 @@ from harness.script.expansion import ORIGINAL, Expansion, InputMaker
 from harness.script.gallery import VirtualExperiment, load_gallery, read_gallery
 from harness.script.load import Script
 from harness.script.references import References
-from harness.tasks.gallery import Gallery
 from harness.tasks.judge import BlindJudge, Judge
+from harness.tasks.rank import Gallery
 from harness.tasks.task import TaskRules
 
 

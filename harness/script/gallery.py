@@ -17,7 +17,7 @@ from harness.script.case_source import case_of
 from harness.script.design import FIXED_COLUMNS
 from harness.script.load import Script
 from harness.script.references import References
-from harness.tasks.gallery import Gallery
+from harness.tasks.rank import Gallery
 
 if TYPE_CHECKING:
     from harness.script.cases import CaseSet

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import ScriptError, UsageError
-from harness.files.toml_read import read_toml
+from harness.files.toml_text import read_toml
 from harness.params import nearest
 
 # How the names of scripts end.

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from harness.errors import DataError
-from harness.files.memory_cache import MemoryCache, memory_of
+from harness.files.caches import MemoryCache, memory_of
 from harness.server.state import TopFile
 from harness.site.layout import TOP
 

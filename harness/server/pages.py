@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from harness import __version__
-from harness.files.memory_cache import MemoryCache, memory_of
+from harness.files.caches import MemoryCache, memory_of
 from harness.server.files import accepts_gzip, is_unchanged
 from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from harness.errors import HateError
-from harness.files.memory_cache import MemoryCache
+from harness.files.caches import MemoryCache
 from harness.files.toml import read_toml
 from harness.report.blocks import Block
 from harness.report.formats import Format, render_document

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import DataError
-from harness.files.stamps import NOT_A_FILE, Stamp, file_stamp
+from harness.files.digest import NOT_A_FILE, Stamp, file_stamp
 from harness.site.catalogue import Catalogue, SiteTest, find_version
 from harness.site.layout import TOP, TestEntry, TranscriptEntry, decode_top
 from harness.site.sites import FolderStore

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from harness import __version__
-from harness.files.memory_cache import MemoryCache, memory_of
+from harness.files.caches import MemoryCache, memory_of
 from harness.report.formats import Format
 from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links

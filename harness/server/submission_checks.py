@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from harness.errors import DataError, HateError, TranscriptError, UsageError
-from harness.files.gunzip import BadGzip, gunzip_if_packed
+from harness.files.gzip_blocks import BadGzip, gunzip_if_packed
 from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
 from harness.site.audit import judge

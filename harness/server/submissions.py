@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from harness.errors import DataError, HateError, OutputError, TranscriptError
-from harness.files.memory_cache import MemoryCache
+from harness.files.caches import MemoryCache
 from harness.report.text import safe
 from harness.server.blind_board import BlindSubmission, Board
 from harness.server.connections import address_key

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from harness.errors import HateError, TranscriptError, UsageError
-from harness.files.memory_cache import MemoryCache
+from harness.files.caches import MemoryCache
 from harness.files.mistakes import MAX_SHOWN, Mistakes
 from harness.model import Case, Counts, ErrorRule, Outcome, Trial
 from harness.params import Param, Value

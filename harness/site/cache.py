@@ -13,10 +13,9 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from harness.errors import DataError
-from harness.files.digest import file_sha256
-from harness.files.folders import JUDGED, KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
-from harness.files.folders import cache_folder as cache_folder
-from harness.files.stamps import Stamp, entries_below, stamps
+from harness.files.caches import JUDGED, KEPT_COLUMNS, KNOWN_DIGESTS, UNFINISHED_PREFIX
+from harness.files.caches import cache_folder as cache_folder
+from harness.files.digest import Stamp, entries_below, file_sha256, stamps
 from harness.options.entries import SectionEntry, all_added, include_others
 from harness.site.layout import Release, decode_release
 

@@ -19,7 +19,7 @@ from urllib3.exceptions import HTTPError, InvalidHeader, MaxRetryError
 
 from harness import __version__
 from harness.errors import DataError, Unreachable
-from harness.files.gunzip import BadGzip, gunzip
+from harness.files.gzip_blocks import BadGzip, gunzip
 from harness.site.config import is_offline
 from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators, progress_listener
 from harness.site.urls import Address, masked, parse, redirected

@@ -16,9 +16,9 @@ from typing import IO
 from urllib.parse import quote, unquote, urljoin
 
 from harness.errors import DataError, ScriptError
+from harness.files.digest import entries_below
 from harness.files.known_digests import known_sha256
 from harness.files.mistakes import Mistakes
-from harness.files.stamps import entries_below
 from harness.files.toml import read_toml, validate
 from harness.script.load import SUFFIX, Script, load_script, take_settings
 from harness.script.references import DOWNLOADED

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness import __version__
 from harness.errors import HateError, TranscriptError
-from harness.files.folders import JUDGED, UNFINISHED_PREFIX, cache_folder
+from harness.files.caches import JUDGED, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
 from harness.script.library import find_all, peek, scripts_in
 from harness.site.cache import RELEASE_FOLDER, RELEASES, SCRIPTS, cache_entries

@@ -12,7 +12,7 @@ import msgspec
 
 from harness.errors import DataError, TranscriptError, Unreachable
 from harness.files.digest import file_sha256
-from harness.files.gunzip import gunzip_if_packed
+from harness.files.gzip_blocks import gunzip_if_packed
 from harness.site.cache import (
     CONTENT,
     FILES,

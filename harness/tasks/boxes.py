@@ -5,26 +5,17 @@ The record has the objects and all detections, so measures and decisions at any 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from harness.model import Answer, Case, Trial
 from harness.params import Param, ParamType, Value
-from harness.tasks.answers import fields, shown
-from harness.tasks.box_lists import (
-    MAX_BOXES,
-    boxes_mistake,
-    found_boxes,
-    iou_limit,
-    record_boxes,
-    recorded_answer,
-    recorded_detections,
-    true_boxes,
-)
+from harness.tasks.answers import fields, label, number, shown
 from harness.tasks.task import (
     Accepts,
     AnswerError,
@@ -37,6 +28,269 @@ from harness.tasks.task import (
     Task,
     TaskRules,
 )
+
+if TYPE_CHECKING:
+    from harness.stats.detection import Detections
+
+
+# More boxes are refused: they would take hours to compare, and no image has as many objects.
+MAX_BOXES = 10_000
+# Products of larger numbers would not fit into a float.
+LARGEST = 1e9
+# The class of boxes without a label.
+ONE_CLASS = "object"
+# The share of a detection's area in an ignored region from which it counts for nothing when an image is decided on.
+IGNORED_FROM = 0.5
+
+Box = tuple[float, float, float, float]
+
+
+class TrueBox(NamedTuple):
+    """An object; `area` is what its size is judged by if not by its box."""
+
+    label: str
+    box: Box
+    ignore: bool = False
+    area: float | None = None
+
+
+class FoundBox(NamedTuple):
+    """A detection."""
+
+    label: str
+    box: Box
+    score: float
+
+
+@lru_cache(maxsize=16)
+def true_boxes(text: str) -> tuple[TrueBox, ...]:
+    """The objects of a case from its `expect`; an AnswerError says what is wrong."""
+    try:
+        rows = msgspec.json.decode(text) if text else []
+    except msgspec.DecodeError:
+        raise AnswerError(f"expect {shown(text)} is not a list of boxes in JSON; write [] if there is none") from None
+    return tuple(
+        TrueBox(_label(row), _box(row, place), _flag(row, place), _area(row, place))
+        for place, row in _rows(rows, "expect", ("label", "box", "ignore", "area"))
+    )
+
+
+def found_boxes(raw: object, most: int) -> list[FoundBox]:
+    """The detections of an answer by falling score, at most `most` of each class, as they are counted."""
+    if isinstance(raw, str):
+        try:
+            raw = msgspec.json.decode(raw) if raw.strip() else []
+        except msgspec.DecodeError:
+            raise AnswerError(f"{shown(raw)} is not a list of boxes in JSON") from None
+    boxes = [
+        FoundBox(_label(row), _box(row, place), number(row.get("score", 1.0), f"{place}: score"))
+        for place, row in _rows([] if raw is None else raw, "box", ("label", "box", "score"))
+    ]
+    boxes.sort(key=lambda box: -box.score)
+    counts: dict[str, int] = {}
+    kept = []
+    for box in boxes:
+        counts[box.label] = counts.get(box.label, 0) + 1
+        if counts[box.label] <= most:
+            kept.append(box)
+    return kept
+
+
+def _rows(rows: object, what: str, keys: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(rows, (list, tuple)):
+        raise AnswerError(f"{shown(rows)} is not a list of boxes, each {{{', '.join(map(repr, keys))}}}")
+    if len(rows) > MAX_BOXES:
+        raise AnswerError(f"{len(rows):,} boxes; an image may have {MAX_BOXES:,}: give those with the best scores")
+    for count, row in enumerate(rows, 1):
+        place = f"{what} {count}"
+        if not isinstance(row, Mapping):
+            raise AnswerError(f"{place}: {shown(row)} is not an object with the keys {', '.join(keys)}")
+        for key in row:
+            if key not in keys:
+                raise AnswerError(f"{place}: unknown key {shown(key)}; the keys are {', '.join(keys)}")
+        yield place, row
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    raw = row.get("label")
+    return ONE_CLASS if raw is None or raw == "" else label(raw)
+
+
+def _box(row: Mapping[str, Any], place: str) -> Box:
+    raw = row.get("box")
+    if not isinstance(raw, (list, tuple)) or len(raw) != 4:
+        raise AnswerError(f"{place}: box {shown(raw)} is not [x, y, width, height]")
+    x, y, width, height = (number(one, f"{place}: box has") for one in raw)
+    if width < 0 or height < 0:
+        raise AnswerError(f"{place}: box {shown(raw)} has a negative side; write [x, y, width, height]")
+    if max(abs(x), abs(y), width, height) > LARGEST:
+        raise AnswerError(f"{place}: box {shown(raw)} has a number above {LARGEST:g}")
+    return x, y, width, height
+
+
+def _flag(row: Mapping[str, Any], place: str) -> bool:
+    raw = row.get("ignore", False)
+    if raw not in (True, False):
+        raise AnswerError(f"{place}: ignore {shown(raw)} is not true or false")
+    return bool(raw)
+
+
+def _area(row: Mapping[str, Any], place: str) -> float | None:
+    if row.get("area") is None:
+        return None
+    area = number(row["area"], f"{place}: area")
+    if area < 0:
+        raise AnswerError(f"{place}: area {area:g} is negative")
+    return area
+
+
+def record_boxes(truth: Sequence[TrueBox], found: Sequence[FoundBox]) -> dict[str, Any]:
+    """The record of an image: rows with the number of a label, and the score of what was found, before the box."""
+    labels: dict[str, int] = {}
+    for name in [*(one.label for one in truth), *(one.label for one in found)]:
+        labels.setdefault(name, len(labels))
+    record: dict[str, Any] = {
+        "labels": list(labels),
+        "truth": [[labels[one.label], *one.box] for one in truth],
+        "found": [[labels[one.label], one.score, *one.box] for one in found],
+    }
+    if ignored := [place for place, one in enumerate(truth) if one.ignore]:
+        record["ignored"] = ignored
+    if areas := [[place, one.area] for place, one in enumerate(truth) if one.area is not None]:
+        record["areas"] = areas
+    return record
+
+
+def recorded_answer(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was found, from its record, as a program gives it."""
+    labels = record["labels"]
+    return [{"label": labels[label], "score": score, "box": box} for label, score, *box in record["found"]]
+
+
+def boxes_mistake(record: Mapping[str, Any]) -> str | None:
+    """What is wrong with a record, which may come from other people."""
+    labels, truth, found = (record.get(name) for name in ("labels", "truth", "found"))
+    if not isinstance(labels, list) or not all(type(name) is str for name in labels):
+        return "labels: expected a list of texts"
+    for name, rows, size in (("truth", truth, 5), ("found", found, 6)):
+        if not isinstance(rows, list) or not all(_is_row(row, size, len(labels)) for row in rows):
+            numbers = "label, x, y, width, height" if size == 5 else "label, score, x, y, width, height"
+            return f"{name}: expected rows of numbers [{numbers}]"
+    places = len(truth or ())
+    ignored, areas = record.get("ignored", []), record.get("areas", [])
+    if not isinstance(ignored, list) or not all(type(one) is int and 0 <= one < places for one in ignored):
+        return "ignored: expected places of objects in truth"
+    if not isinstance(areas, list) or not all(_is_area(one, places) for one in areas):
+        return "areas: expected [place of an object in truth, area]"
+    return None
+
+
+def _is_row(row: Any, size: int, labels: int) -> bool:
+    if not (isinstance(row, list) and len(row) == size and all(type(one) in (int, float) for one in row)):
+        return False
+    return type(row[0]) is int and 0 <= row[0] < labels and max(map(abs, row[2:])) <= LARGEST and min(row[-2:]) >= 0
+
+
+def _is_area(pair: Any, places: int) -> bool:
+    known = isinstance(pair, list) and len(pair) == 2 and all(type(one) in (int, float) for one in pair)
+    return known and type(pair[0]) is int and 0 <= pair[0] < places and pair[1] >= 0
+
+
+def overlap(found: Sequence[float], truth: Sequence[float], *, own: bool = False) -> float:
+    """Intersection over union of two boxes, or over the first one's own area."""
+    x, y, width, height = found
+    left, top, wide, high = truth
+    across = min(x + width, left + wide) - max(x, left)
+    down = min(y + height, top + high) - max(y, top)
+    if across <= 0 or down <= 0:
+        return 0.0
+    both = across * down
+    return both / (width * height if own else width * height + wide * high - both)
+
+
+def iou_limit(record: Mapping[str, Any], threshold: float) -> float | None:
+    """The largest `iou` at which all objects, and nothing else, are found; minus infinity if there is none.
+
+    None if there is no object, and nothing was found either. What was found in ignored regions counts for nothing: that
+    is decided at IGNORED_FROM, whatever the level, by the matching of COCO. Whether the rest matches at a level is then
+    one-way: a perfect matching at one level is the same at every lower one, because each detection takes the object
+    with which it overlaps most, and that does not depend on the level.
+    """
+    ignored = set(record.get("ignored", ()))
+    regions = [row for place, row in enumerate(record["truth"]) if place in ignored]
+    objects = [row for place, row in enumerate(record["truth"]) if place not in ignored]
+    found = [row for row in record["found"] if row[1] >= threshold]
+    if regions:
+        found = _outside(found, objects, regions)
+    if not objects:
+        return -inf if found else None
+    if len(found) != len(objects):
+        return -inf
+    least = min(best for best, _ in _greedy(found, objects, 0.0))
+    # An overlap that misses 1 by a rounding error is 1, as in COCO.
+    return -inf if least <= 0 else 1.0 if least >= 1 - 1e-10 else least
+
+
+def _greedy(found: Sequence[Any], objects: Sequence[Any], level: float) -> Iterator[tuple[float, Any]]:
+    """The overlap of each detection with the free object that it takes, 0 if it takes none; by falling score."""
+    free = list(objects)
+    for row in found:
+        best, taken = 0.0, None
+        for place, other in enumerate(free):
+            if other[0] == row[0]:
+                own = overlap(row[2:], other[1:])
+                if own > 0 and own >= max(best, level):
+                    best, taken = own, place
+        if taken is not None:
+            del free[taken]
+        yield best, row
+
+
+def _outside(found: Sequence[Any], objects: Sequence[Any], regions: Sequence[Any]) -> list[Any]:
+    """The detections that take an object, or that are not in an ignored region."""
+    return [
+        row
+        for best, row in _greedy(found, objects, IGNORED_FROM)
+        if best > 0 or not any(r[0] == row[0] and overlap(row[2:], r[1:], own=True) >= IGNORED_FROM for r in regions)
+    ]
+
+
+def recorded_detections(records: Sequence[Mapping[str, Any] | None], labels: Sequence[str] = ()) -> Detections:
+    """The records of all cases as arrays; the classes are numbered in the order of `labels`, then as they come."""
+    import numpy as np
+
+    from harness.stats.detection import BoxSet, Detections
+
+    codes = {name: place for place, name in enumerate(labels)}
+    true_case, found_case = [], []
+    true_rows: list[list[float]] = []
+    found_rows: list[list[float]] = []
+    true_codes: list[int] = []
+    found_codes: list[int] = []
+    ignored: list[int] = []
+    areas: list[tuple[int, float]] = []
+    for case, record in enumerate(records):
+        if record is None:
+            continue
+        own = [codes.setdefault(name, len(codes)) for name in record["labels"]]
+        ignored += [len(true_rows) + place for place in record.get("ignored", ())]
+        areas += [(len(true_rows) + place, area) for place, area in record.get("areas", ())]
+        true_rows += record["truth"]
+        found_rows += record["found"]
+        true_codes += [own[row[0]] for row in record["truth"]]
+        found_codes += [own[row[0]] for row in record["found"]]
+        true_case += [case] * len(record["truth"])
+        found_case += [case] * len(record["found"])
+    true_numbers = np.array(true_rows, dtype=np.float64).reshape(-1, 5)
+    found_numbers = np.array(found_rows, dtype=np.float64).reshape(-1, 6)
+    truth = BoxSet(np.array(true_case, dtype=np.intp), np.array(true_codes, dtype=np.intp), true_numbers[:, 1:])
+    found = BoxSet(np.array(found_case, dtype=np.intp), np.array(found_codes, dtype=np.intp), found_numbers[:, 2:])
+    crowd, area = np.zeros(len(true_rows), dtype=np.bool_), truth.area
+    crowd[ignored] = True
+    for place, value in areas:
+        area[place] = value
+    return Detections(len(records), max(len(codes), 1), truth, area, crowd, found, found_numbers[:, 1])
+
 
 IOU, THRESHOLD = 0.5, 0.0
 # How many detections of a class count in an image, as in COCO.

@@ -6,18 +6,26 @@ cost one run.
 
 from __future__ import annotations
 
+import binascii
 import math
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from harness.files.images import ImageError, image_size
+from harness.files.images import MAX_PIXELS, ImageError, image_size, read_plane
 from harness.model import Answer, Case
 from harness.params import Param, ParamType, Value
-from harness.tasks.answers import fields
-from harness.tasks.mask_answers import mask_values, read_answer, score_values
+from harness.tasks.answers import fields, shown
 from harness.tasks.mask_scoring import (
+    BACKGROUND,
+    SETTINGS,
+    MaskSettings,
+    MaskTruth,
     check_same_size,
     count_classes,
     count_mask,
@@ -26,10 +34,10 @@ from harness.tasks.mask_scoring import (
     iou_of,
     nothing_marked,
     pixels_mistake,
+    setting_mistakes,
     settled,
+    truth_of,
 )
-from harness.tasks.mask_settings import BACKGROUND, SETTINGS, MaskSettings, setting_mistakes
-from harness.tasks.mask_truth import MaskTruth, truth_of
 from harness.tasks.task import (
     Accepts,
     AnswerError,
@@ -46,7 +54,154 @@ from harness.tasks.task import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from harness.tasks.mask_scoring import Details
+
+    Plane = npt.NDArray[Any]
+
+
+def read_answer(raw: object) -> Plane:
+    """The image of an answer, (height, width)."""
+    try:
+        if isinstance(raw, str):
+            return read_plane(raw)
+        if isinstance(raw, Mapping) and set(raw) == {"bytes"}:
+            return read_plane(_bytes(raw["bytes"]))
+    except ImageError as error:
+        name = f"the image '{Path(raw).name[-60:]}'" if isinstance(raw, str) else "the image"
+        raise AnswerError(f"{name}: {error}") from None
+    if isinstance(raw, list):
+        return _from_lists(raw)
+    raise AnswerError(f"{shown(raw)} is neither an image's path, nor its bytes, nor a 2-D array")
+
+
+def _bytes(content: object) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    if not isinstance(content, str):
+        raise ImageError(f"{shown(content)} is not base64")
+    try:
+        return b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise ImageError("its bytes are not base64") from None
+
+
+def _from_lists(rows: list[Any]) -> Plane:
+    import numpy as np
+
+    if len(rows) * (len(rows[0]) if rows and isinstance(rows[0], list) else 1) > MAX_PIXELS:
+        raise AnswerError(f"a list of more than {MAX_PIXELS // 1_000_000} million pixels")
+    try:
+        array = np.asarray(rows)
+    except (ValueError, OverflowError, RecursionError):  # rows of different lengths
+        raise AnswerError("the rows of the list have different lengths, or hold something other than numbers") from None
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "buif":
+        raise AnswerError(f"{shown(rows)} is not a 2-D array of numbers")
+    return array
+
+
+def mask_values(plane: Plane) -> Plane:
+    """The values of a mask, which are whole numbers."""
+    import numpy as np
+
+    if plane.dtype.kind != "f":
+        return plane
+    if not np.isfinite(plane.min()) or not np.isfinite(plane.max()):
+        raise AnswerError("a value of the mask is not a finite number")
+    wrong = plane != np.trunc(plane)
+    if wrong.any():
+        value = plane[wrong][0].item()
+        raise AnswerError(f'{value:g} is not a value of a mask; answer {{"scores": ...}} if these are scores')
+    return plane
+
+
+def score_values(plane: Plane) -> Plane:
+    """Scores, which are finite numbers."""
+    import numpy as np
+
+    if plane.dtype.kind == "f" and not np.isfinite(plane).all():
+        at = np.argwhere(~np.isfinite(plane))[0].tolist()
+        raise AnswerError(f"score {plane[at[0], at[1]].item()} at x {at[1]}, y {at[0]} is not a finite number")
+    return plane
+
+
+# More pairs would say the same again.
+MAX_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class PixelClaim:
+    """The pixels on which two runs differ, from the counts of each image.
+
+    The number of pixels that only one run has right, less those that only the other has, follows from the counts. The
+    number of both together does not: it is at most `most`, which gives the smallest z that McNemar's test could have
+    given, with the correction for continuity.
+    """
+
+    lead: float
+    most: float
+    pixels: float
+    # Whether these are sums of weights, not counts.
+    weighted: bool = False
+
+    @property
+    def z(self) -> float:
+        """At least."""
+        return max(0.0, (abs(self.lead) - 1) / math.sqrt(self.most)) if self.most else 0.0
+
+    @property
+    def p_value(self) -> float:
+        """At most, two-sided."""
+        return math.erfc(self.z / math.sqrt(2))
+
+
+def pixel_claim(first: Sequence[Any], second: Sequence[Any]) -> PixelClaim:
+    """The claim about two runs, from the counts of the images that both have."""
+    lead = most = pixels = 0.0
+    weighted = False
+    for a, b in zip(first, second, strict=True):
+        if a is None or b is None:
+            continue
+        for wrong, right in (("FN", "TP"), ("FP", "TN")):
+            total, wrong_a, wrong_b = a[wrong] + a[right], a[wrong], b[wrong]
+            lead += wrong_b - wrong_a
+            # Either the wrong pixels of the two overlap as little as possible, or the right ones do.
+            most += min(wrong_a + wrong_b, 2 * total - wrong_a - wrong_b)
+            pixels += total
+            weighted |= not float(total).is_integer()
+    return PixelClaim(lead, most, pixels, weighted)
+
+
+def pixel_cautions(runs: ComparedRuns) -> list[str]:
+    """Why images are compared, and not pixels."""
+    pairs = list(combinations(range(len(runs.names)), 2))
+    if not pairs:
+        return []
+    details = runs.detail("pixels")
+    lines = [
+        "McNemar's test here is about images (the decision parameter iou says which are right), not about pixels. "
+        "Pixels of one image are right or wrong together, so they are not independent tests: a test that counts each "
+        "of them takes a handful of images for a huge sample, and calls almost any difference significant."
+    ]
+    for a, b in pairs[:MAX_PAIRS]:
+        claim = pixel_claim(details[a], details[b])
+        lines.append(_sentence(runs.names[a], runs.names[b], claim))
+    if len(pairs) > MAX_PAIRS:
+        lines.append(f"The other {len(pairs) - MAX_PAIRS:,} pairs are no different.")
+    return lines
+
+
+def _sentence(a: str, b: str, claim: PixelClaim) -> str:
+    ahead, behind = (a, b) if claim.lead >= 0 else (b, a)
+    p = f"{claim.p_value:.2g}" if claim.p_value > 1e-300 else "1e-300"
+    pixels = "weighted pixels" if claim.weighted else "pixels"
+    return (
+        f"On the {claim.pixels:,.0f} {pixels} it would have claimed, wrongly, z = {claim.z:.2f} or more (p = {p} or "
+        f"less) for {ahead} and {behind}: {ahead} has {abs(claim.lead):,.0f} more pixels right, and at most "
+        f"{claim.most:,.0f} can differ between the two."
+    )
+
 
 IOU, THRESHOLD = 0.5, 0.5
 KEYS = frozenset({"mask", "scores", "label", "bytes"})
@@ -239,8 +394,6 @@ id,input,expect
 
     def cautions(self, runs: ComparedRuns) -> list[str]:
         """Why McNemar's test is not about pixels, and what it would have claimed."""
-        from harness.tasks.mask_cautions import pixel_cautions
-
         return pixel_cautions(runs)
 
 

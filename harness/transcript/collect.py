@@ -18,9 +18,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import astuple
 
 from harness.errors import TranscriptError
-from harness.files.digest import file_sha256
+from harness.files.digest import NOT_A_FILE, file_sha256, file_stamp
 from harness.files.known_digests import note_sha256
-from harness.files.stamps import NOT_A_FILE, file_stamp
 from harness.model import MAX_COLUMNS, MAX_VALUES, Bytes, Outcome, Trial, Turn, plain_text
 from harness.tasks import find_task
 from harness.transcript.columns import DETAILS, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList, text_lengths

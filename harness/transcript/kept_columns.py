@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import TranscriptError
-from harness.files.folders import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
+from harness.files.caches import KEPT_COLUMNS, UNFINISHED_PREFIX, cache_folder
 from harness.files.known_digests import known_sha256
 from harness.transcript.columns import NOT_LEAN, NUMBERS, OUTCOMES, TEXTS, Coded, Columns, TextList
 from harness.transcript.read import UNUSABLE, TranscriptReader

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from harness.errors import TranscriptError
 from harness.files.durable import is_locked
-from harness.files.gunzip import MAGIC, BadGzip, gunzip
+from harness.files.gzip_blocks import MAGIC, BadGzip, gunzip
 from harness.model import BlindTrial, Counts, ErrorKind, Outcome
 from harness.transcript.format import End, Header
 from harness.transcript.read import TranscriptReader

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from harness.errors import OutputError, TranscriptError
-from harness.files.durable import move_into_place, sync_file, write_all, zipped
-from harness.files.gunzip import MAGIC as GZIP_MAGIC
+from harness.files.durable import move_into_place, sync_file, write_all
+from harness.files.gzip_blocks import MAGIC as GZIP_MAGIC
+from harness.files.gzip_blocks import zipped
 from harness.files.outputs import is_stream
 
 PARQUET_MAGIC = b"PAR1"

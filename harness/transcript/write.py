@@ -17,7 +17,8 @@ from typing import IO, Any
 import msgspec
 
 from harness.errors import OutputError, TranscriptError
-from harness.files.durable import in_blocks, lock_file, move_into_place, sync_file, sync_folder, write_all
+from harness.files.durable import lock_file, move_into_place, sync_file, sync_folder, write_all
+from harness.files.gzip_blocks import in_blocks
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import End, Header, now
 from harness.transcript.read import summarise

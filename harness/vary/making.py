@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
 from harness.files.digest import file_sha256
-from harness.files.images import MAX_PIXELS, ImageError, exif_orientation, read_image, write_image
-from harness.files.pictures import StoredPicture, read_picture
+from harness.files.images import (
+    MAX_PIXELS,
+    ImageError,
+    StoredPicture,
+    exif_orientation,
+    read_image,
+    read_picture,
+    write_image,
+)
 from harness.model import Case
 from harness.script.expansion import ORIGINAL, InputError, InputMaker
 from harness.script.references import References

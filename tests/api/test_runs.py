@@ -13,7 +13,7 @@ import pytest
 
 import harness
 from harness.api.runs import PlanOptions, make_plan
-from harness.engine.run import NoProgress
+from harness.engine.progress import NoProgress
 from harness.engine.run import run as run_plan
 from harness.engine.target import Target
 from harness.errors import HateError, InterfaceError, UsageError

@@ -16,8 +16,7 @@ import pytest
 import harness
 from harness.cluster import ClusterError
 from harness.cluster.engine import ClusterSession
-from harness.cluster.files import MAX_BYTES, Material, Translation
-from harness.cluster.job import BatchResult, Versions
+from harness.cluster.job import MAX_BYTES, BatchResult, Material, Translation, Versions
 from harness.errors import UsageError
 from tests.cluster.dask_processes import DaskProcesses, can_hide, dask_processes
 from tests.packages import Packages

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.engine.unit_tally import UnitTally, has_design
+from harness.engine.tallies import UnitTally, has_design
 from harness.model import Outcome, Trial
 from harness.transcript.format import FORMAT, AlgorithmInfo, Header
 from harness.transcript.format import TestInfo as Info

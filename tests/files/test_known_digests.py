@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.files import known_digests
+from harness.files.caches import KNOWN_DIGESTS, cache_folder
 from harness.files.digest import file_sha256, path_sha256
-from harness.files.folders import KNOWN_DIGESTS, cache_folder
 from harness.files.known_digests import hashed_anew, known_sha256
 from tests.workshop import Workshop
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.repeats import TextHashes
+from harness.files.many_texts import TextHashes
 
 
 @given(st.lists(st.text(max_size=2), max_size=50), st.integers(1, 20))

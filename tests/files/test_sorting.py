@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.digest import case_list_digest, digest_without_script
-from harness.files.sorting import SortedTexts, in_lists
+from harness.files.many_texts import SortedTexts, in_lists
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=60)
 

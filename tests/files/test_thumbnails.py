@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile
 
-from harness.files.images import ImageError, read_image, write_image
-from harness.files.thumbnails import SIDE, png_bytes, thumbnail
+from harness.files.images import SIDE, ImageError, png_bytes, read_image, thumbnail, write_image
 
 
 def shown(data: bytes | None) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

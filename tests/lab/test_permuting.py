@@ -12,8 +12,7 @@ from harness.lab.permute.analysis import exchangeable, permuted_rates
 from harness.lab.permute.command import PermuteOptions
 from harness.lab.permute.report import plot_permutation
 from harness.lab.permute.statistics import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import Matrix
+from harness.matrices.matrix import Labels, Matrix
 from tests.matrices.matrix_files import slow_rank
 from tests.matrices.virtual import people_matrix
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from harness.errors import DataError, HateError, UsageError
 from harness.files.conditions import parse_condition
 from harness.matrices import matrix as matrices
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import Matrix
+from harness.matrices.matrix import Labels, Matrix
 from harness.matrices.read import read_matrix
 from tests.matrices.matrix_files import slow_rank, write_faces
 from tests.simulation import examples

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import Matrix
+from harness.matrices.matrix import Labels, Matrix
 
 Scores = npt.NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, jaccard_score, precision_score, recall_score
 
 from harness.stats.paired import mcnemar_all
-from harness.tasks.mask_cautions import pixel_claim
+from harness.tasks.mask import pixel_claim
 from tests.simulation import examples
 from tests.tasks.masks import Plane, count, discs, write_test
 from tests.workshop import Workshop

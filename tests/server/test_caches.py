@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.memory_cache import MemoryCache, memory_of
+from harness.files.caches import MemoryCache, memory_of
 from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import publish
 from tests.server.served import publish_unjudged, serve_here, toy_script, toy_transcript

@@ -10,8 +10,8 @@ import pytest
 from harness.model import BlindTrial, Case, ErrorKind, Question, Reply, Trial
 from harness.params import Value
 from harness.tasks import find_task
-from harness.tasks.gallery import Gallery
 from harness.tasks.judge import BlindJudge, Judge, judged_trial
+from harness.tasks.rank import Gallery
 from harness.tasks.task import TaskRules
 
 GALLERY = [Case("g1", "a.png", "ann"), Case("g2", "b.png", "bob"), Case("g3", "c.png", "ann")]

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Answer, Case
-from harness.tasks.box_lists import found_boxes, recorded_detections, true_boxes
-from harness.tasks.boxes import BOXES
+from harness.tasks.boxes import BOXES, found_boxes, recorded_detections, true_boxes
 from harness.tasks.task import AnswerError, TaskRules
 from tests.analysis.transcripts import transcript
 from tests.boxes import plain_iou

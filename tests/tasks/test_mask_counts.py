@@ -14,8 +14,7 @@ from sklearn.metrics import jaccard_score
 from harness.files.images import write_image
 from harness.model import Case, Outcome, Question, Reply
 from harness.tasks.mask import MASK
-from harness.tasks.mask_scoring import MAX_LEVELS, score_levels
-from harness.tasks.mask_truth import near_outline
+from harness.tasks.mask_scoring import MAX_LEVELS, near_outline, score_levels
 from harness.tasks.task import AnswerError
 from tests.simulation import examples
 from tests.tasks.masks import COUNTS, Plane, answered, confusion, count, iou, judge, outcome, rules

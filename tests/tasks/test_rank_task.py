@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import REFUSAL, Answer, Case, Outcome
-from harness.tasks.gallery import Gallery
-from harness.tasks.rank import RANK
+from harness.tasks.rank import RANK, Gallery
 from harness.tasks.task import AnswerError, TaskRules
 from tests.matrices.matrix_files import slow_rank
 from tests.tasks.rank_tests import SCORES

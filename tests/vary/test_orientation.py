@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from harness.files.images import read_image, write_image
-from harness.files.pictures import read_picture, turned
-from harness.files.thumbnails import thumbnail
+from harness.files.images import read_image, read_picture, thumbnail, turned, write_image
 from tests.vary.pictures import Plane, pgm, picture, varied_script
 from tests.workshop import Workshop
 

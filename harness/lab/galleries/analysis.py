@@ -11,8 +11,7 @@ from harness.analysis.cmc import match_curve, ranks_of_matrix
 from harness.analysis.curve import Curve
 from harness.errors import DataError, UsageError
 from harness.lab.galleries.statistics import gallery_effect, mixed
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import SUBJECT, Matrix, scores_of
+from harness.matrices.matrix import SUBJECT, Labels, Matrix, scores_of
 from harness.stats.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:

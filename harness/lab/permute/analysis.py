@@ -16,8 +16,7 @@ from harness.lab.permute.statistics import (
     permute,
     share_not_better,
 )
-from harness.matrices.labels import Labels
-from harness.matrices.matrix import Matrix, align_matrices, scores_of
+from harness.matrices.matrix import Labels, Matrix, align_matrices, scores_of
 from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.rates import Interval
 

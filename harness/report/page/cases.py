@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.analysis.notable_cases import NotableCase, NotableCases, RecordedReply
-from harness.files.thumbnails import thumbnail
+from harness.files.images import thumbnail
 from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
 

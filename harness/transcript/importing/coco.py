@@ -34,9 +34,7 @@ from harness.tasks.boxes import BOXES, IOU, THRESHOLD
 from harness.tasks.mask import IOU as MASK_IOU
 from harness.tasks.mask import MASK
 from harness.tasks.mask import THRESHOLD as MASK_THRESHOLD
-from harness.tasks.mask_scoring import count_scores, everything_wrong
-from harness.tasks.mask_settings import MaskSettings
-from harness.tasks.mask_truth import MaskTruth
+from harness.tasks.mask_scoring import MaskSettings, MaskTruth, count_scores, everything_wrong
 from harness.tasks.task import AnswerError, TaskRules
 from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
 from harness.transcript.importing.file import BAD_JSON, NOWHERE, ForeignFile, decode, find, flat

@@ -16,8 +16,8 @@ from msgspec import UNSET, structs
 from harness.errors import ForeignError, OutputError, UsageError
 from harness.files.conditions import number
 from harness.files.digest import digest_without_script
+from harness.files.many_texts import in_lists
 from harness.files.mistakes import Mistakes
-from harness.files.sorting import in_lists
 from harness.model import Answer, Case, ErrorKind, Outcome, PsuStrata, Trial, crossed, plain_text
 from harness.params import nearest
 from harness.tasks import find_task, plugin_of

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness.errors import ForeignError
-from harness.files.gunzip import DECOMPRESSED_BLOCK, MAGIC, BadGzip, gunzip
+from harness.files.gzip_blocks import DECOMPRESSED_BLOCK, MAGIC, BadGzip, gunzip
 from harness.model import plain_text
 from harness.params import nearest
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness.errors import ForeignError, UsageError
 from harness.files.digest import case_list_digest
-from harness.files.sorting import SortedTexts, in_lists
+from harness.files.many_texts import SortedTexts, in_lists
 from harness.model import MAX_COLUMNS, MAX_VALUES
 from harness.options import checked_directions, split_names
 from harness.params import nearest

@@ -13,8 +13,8 @@ from operator import eq
 from typing import Any, NamedTuple, Protocol
 
 from harness.errors import ForeignError, ScriptError
+from harness.files.many_texts import in_lists
 from harness.files.mistakes import Mistakes
-from harness.files.sorting import in_lists
 from harness.files.tables import Delimited, parquet_table
 from harness.options import split_names
 from harness.params import nearest

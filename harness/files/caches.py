@@ -1,9 +1,28 @@
-"""A cache in memory for several threads, limited in size: what was not used for the longest is dropped first."""
+"""What can be made again: where it is kept on disk, and a cache in memory for several threads."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import Generic, TypeVar
+
+# The prefix of entries of the cache that are still being made or already being removed.
+UNFINISHED_PREFIX = ".making-"
+# The columns of large transcripts, by the size and the SHA-256 of the transcript.
+KEPT_COLUMNS = "columns"
+
+# The SHA-256 of data that was hashed before, by the path of the data.
+KNOWN_DIGESTS = "digests"
+# Which transcripts were judged again, by their SHA-256.
+JUDGED = "judged"
+
+
+def cache_folder() -> Path:
+    """The cache folder, by the conventions of the platform."""
+    from platformdirs import user_cache_path  # for workers of Python code, which have no cache
+
+    return user_cache_path("hate", appauthor=False)
+
 
 Value = TypeVar("Value")
 
@@ -14,7 +33,10 @@ def memory_of(value: bytes) -> int:
 
 
 class MemoryCache(Generic[Value]):
-    """Values by key, up to `size` together; each counts as one, unless `cost` says otherwise."""
+    """Values by key, up to `size` together; each counts as one, unless `cost` says otherwise.
+
+    What was not used for the longest is dropped first.
+    """
 
     def __init__(self, size: int, cost: Callable[[Value], int] = lambda _: 1) -> None:
         self._size, self._cost = size, cost

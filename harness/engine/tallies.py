@@ -1,13 +1,37 @@
-"""Answers that are no label of the test, which a run says: `seven` where the labels are 0 to 9 can never be right.
+"""What is counted while a test runs: successes by sampling unit, and answers that are no label of the test."""
 
-That can be known only if the labels are a closed set. They are, if nearly all of them occur with several inputs: with
-as many answers as questions, as of a language model, others than those of the test can be meant in earnest.
-"""
-
+from collections.abc import Mapping
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from harness.model import Case, Trial
-from harness.script.cases import CaseSet, training_cases
+
+if TYPE_CHECKING:
+    from harness.script.cases import CaseSet  # commands that count what is there already read no script
+
+
+class UnitTally:
+    """The number of trials and of successes in each unit: by stratum and PSU, or by case if answers are repeated."""
+
+    def __init__(self, *, repeated: bool = False) -> None:
+        self.sums: dict[tuple[Any, Any], list[int]] = {}
+        # Several answers to one case are not several cases.
+        self._repeated = repeated
+
+    def add(self, trial: Trial) -> None:
+        """Count a trial."""
+        unit = trial.psu or (trial.id if self._repeated else None)
+        sums = self.sums.get((trial.stratum, unit))
+        if sums is None:
+            sums = self.sums[trial.stratum, unit] = [0, 0]
+        sums[0] += 1
+        sums[1] += trial.outcome.success
+
+
+def has_design(design: Mapping[str, Any]) -> bool:
+    """Whether the cases were sampled in any way other than one by one."""
+    return bool(design.get("stratum") or design.get("psu")) or design.get("weights", "cases") != "cases"
+
 
 # With more different answers or labels than this, nobody would call them a closed set.
 MAX_LABELS = 10_000
@@ -20,7 +44,11 @@ MAX_SHOWN_LENGTH = 40
 
 
 class AnsweredLabels:
-    """How often each label was answered."""
+    """How often each label was answered, to say which answers are no label of the test: they can never be right.
+
+    That can be known only if the labels are a closed set. They are, if nearly all of them occur with several inputs:
+    with as many answers as questions, as of a language model, others than those of the test can be meant in earnest.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -31,7 +59,7 @@ class AnsweredLabels:
         if type(label) is str and (label in self.counts or len(self.counts) < MAX_LABELS):
             self.counts[label] = self.counts.get(label, 0) + 1
 
-    def remark(self, cases: CaseSet) -> str:
+    def remark(self, cases: "CaseSet") -> str:
         """What is to be said of answers that are no label of the test; empty if there are none, or none are known."""
         unknown = dict.fromkeys(self.counts)
         if not unknown or len(unknown) >= MAX_LABELS:
@@ -53,11 +81,13 @@ def _short(label: str) -> str:
     return label if len(label) <= MAX_SHOWN_LENGTH else f"{label[:MAX_SHOWN_LENGTH]}..."
 
 
-def _labels(cases: CaseSet, unknown: dict[str, None]) -> set[str] | None:
+def _labels(cases: "CaseSet", unknown: dict[str, None]) -> set[str] | None:
     """The labels of a test; those among them are taken out of `unknown`. None if they are not a closed set.
 
     The cases are read only as far as it takes to know all that was answered.
     """
+    from harness.script.cases import training_cases
+
     seen = _Labels()
     training = ((case, True) for case in training_cases(cases.script, cases.data_paths))
     for case, trained in chain(((case, False) for case in cases), training):

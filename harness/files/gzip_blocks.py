@@ -1,4 +1,4 @@
-"""Decompress gzip streams block by block."""
+"""Gzip streams, compressed and decompressed block by block."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -53,3 +53,22 @@ def _chain(head: bytes, stream: Iterator[bytes]) -> Iterator[bytes]:
     if head:
         yield head
     yield from stream
+
+
+def zipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes, compressed: without name and time, so that the same content compresses to the same bytes."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
+    yield from map(packer.compress, blocks)
+    yield packer.flush()
+
+
+def in_blocks(lines: Iterable[bytes], block: int) -> Iterator[bytes]:
+    """Lines, many at a time: blocks of about so many bytes."""
+    waiting, size = list[bytes](), 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= block:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)

@@ -1,13 +1,46 @@
-"""One progress bar over several runs, one after the other or side by side."""
+"""The progress of a run, and one bar over several runs, one after the other or side by side."""
 
 import threading
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
-from harness.engine.run import Progress, WorkerProgress
+
+class Progress(Protocol):
+    """Shows how far a run has got."""
+
+    def begin(self, total: int, done: int) -> None:
+        """Start; `done` of the `total` trials were finished earlier."""
+
+    def advance(self, done: int, errors: int) -> None:
+        """Show how many are done now, and how many of them were errors."""
+
+    def end(self) -> None:
+        """Stop."""
+
+
+@runtime_checkable
+class WorkerProgress(Protocol):
+    """Progress that can also show what each worker of a `SpreadSession` does."""
+
+    def show_workers(self, throughput: Mapping[str, float]) -> None:
+        """Show cases a second by the name of the worker."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def begin(self, total: int, done: int) -> None:
+        """Nothing."""
+
+    def advance(self, done: int, errors: int) -> None:
+        """Nothing."""
+
+    def end(self) -> None:
+        """Nothing."""
 
 
 class SharedProgress:
-    """The bar. It is shown when the first run begins; what was announced by then is the whole."""
+    """One bar over several runs. It is shown when the first run begins; what was announced by then is the whole."""
 
     def __init__(self, bar: Progress) -> None:
         self.bar = bar
