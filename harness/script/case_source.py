@@ -60,14 +60,14 @@ def case_source(script: Script, data_paths: Mapping[str, Path]) -> CaseSource:
                 lambda: f"{cases.table}:{table.line}",
                 lambda row: at is not None and len(row) > at and row[at].strip() != "",
             )
-        found: Iterator[tuple[str, TableRow]] = (
+        located: Iterator[tuple[str, TableRow]] = (
             (f"{cases.table}:{line}", row) for line, row in rows(script.folder / (cases.table or ""))
         )
     elif cases.glob is not None:
-        found = glob_rows(cases.glob, cases.pattern, data_paths)
+        located = glob_rows(cases.glob, cases.pattern, data_paths)
     else:
-        found = ((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
-    return _with_locations(found, structured=script.task.structured_expect)
+        located = ((f"[[cases.case]] number {n}", dict(row)) for n, row in enumerate(cases.case or [], 1))
+    return _with_locations(located, structured=script.task.structured_expect)
 
 
 def _with_locations(located_rows: Iterator[tuple[str, TableRow]], *, structured: bool) -> CaseSource:
@@ -171,7 +171,7 @@ def glob_rows(glob: str, pattern: str | None, data_paths: Mapping[str, Path]) ->
         raise ScriptError(f"cases.glob: '{glob}': {error}") from None
     with _Groups(pattern) as groups:
         for name in names:
-            if not _is_unicode(name):
+            if any("\ud800" <= char <= "\udfff" for char in name):
                 raise ScriptError(f"cases.glob: file name {name!r} is not UTF-8; rename the file")
             yield name, {"id": name, "input": f"{{{match[1]}}}/{name}"} | groups.of(name)
 
@@ -191,16 +191,12 @@ class _Groups(contextlib.ExitStack):
         if self._matcher is None:
             return {}
         try:
-            found = self._matcher.search(name)
+            groups = self._matcher.search(name)
         except ScriptError as error:
             raise ScriptError(f"cases.pattern: {error}") from None
-        if found is None:
+        if groups is None:
             raise ScriptError(f"cases.pattern does not match '{name}'; narrow the glob, or widen the pattern")
-        return {key: value for key, value in found.items() if value is not None}
-
-
-def _is_unicode(name: str) -> bool:
-    return not any("\ud800" <= char <= "\udfff" for char in name)
+        return {key: value for key, value in groups.items() if value is not None}
 
 
 def glob_files(root: Path, glob: str) -> list[str]:
@@ -208,7 +204,9 @@ def glob_files(root: Path, glob: str) -> list[str]:
     parts = _parts(glob)
     if root.is_file() or not parts:
         return []
-    return sorted(_Walk(glob, [None if part == ANY_FOLDERS else _compiled(part) for part in parts]).files(root))
+    # Python translates * so that matching takes no longer than the product of both lengths.
+    patterns = [None if part == ANY_FOLDERS else re.compile(fnmatch.translate(part)) for part in parts]
+    return sorted(_Walk(glob, patterns).files(root))
 
 
 def _parts(glob: str) -> list[str]:
@@ -222,11 +220,6 @@ def _parts(glob: str) -> list[str]:
     return parts
 
 
-def _compiled(part: str) -> re.Pattern[str]:
-    # Python translates * so that matching takes no longer than the product of both lengths.
-    return re.compile(fnmatch.translate(part))
-
-
 @dataclass
 class _Walk:
     """Goes through the folders that can hold a match, with the parts that the path so far has got to."""
@@ -236,27 +229,26 @@ class _Walk:
     visited: int = field(default=0)
 
     def files(self, root: Path) -> Iterator[str]:
-        waiting = [("", self._with_skipped({0}))]
+        last, waiting = self.parts[-1], [("", self._with_skipped({0}))]
         while waiting:
             folder, positions = waiting.pop()
             with os.scandir(root / folder) as entries:
                 for entry in entries:
-                    self._count()
+                    self.visited += 1
+                    if self.visited > MAX_VISITED:
+                        text = f"'{self.glob}' has to go through more than {MAX_VISITED:,} files; name a folder in it"
+                        raise ScriptError(text)
                     path, after = f"{folder}{entry.name}", self._after(positions, entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         if after - {len(self.parts)}:
                             waiting.append((f"{path}/", after))
-                    elif self._ends(positions, entry.name) and entry.is_file():
-                        yield path
-
-    def _count(self) -> None:
-        self.visited += 1
-        if self.visited > MAX_VISITED:
-            raise ScriptError(f"'{self.glob}' has to go through more than {MAX_VISITED:,} files; name a folder in it")
+                    elif last is not None and len(self.parts) - 1 in positions and last.match(entry.name):
+                        # ** matches folders only, so a last part that is None has no files.
+                        yield from [path] if entry.is_file() else []
 
     def _with_skipped(self, positions: set[int]) -> frozenset[int]:
         """`**` may stand for no folder at all."""
-        return frozenset(positions | {p + 1 for p in positions if p < len(self.parts) and self.parts[p] is None})
+        return frozenset(positions | {at + 1 for at in positions if at < len(self.parts) and self.parts[at] is None})
 
     def _after(self, positions: frozenset[int], name: str) -> frozenset[int]:
         """Where the parts are after a folder of this name."""
@@ -268,8 +260,3 @@ class _Walk:
             elif part is not None and part.match(name):
                 after.add(position + 1)
         return self._with_skipped(after)
-
-    def _ends(self, positions: frozenset[int], name: str) -> bool:
-        """Whether a file of this name matches the last part; ** matches folders only."""
-        last = self.parts[-1]
-        return last is not None and len(self.parts) - 1 in positions and last.match(name) is not None

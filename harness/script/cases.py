@@ -65,7 +65,6 @@ class CaseSet:
 
     @property
     def name(self) -> str:
-        """The test's name."""
         return self.script.name
 
     def input_of(self, case: Case) -> Any:
@@ -133,7 +132,6 @@ class CaseSet:
 
     @property
     def references(self) -> References:
-        """Where the inputs are."""
         return References(self.data_paths)
 
 
@@ -160,12 +158,12 @@ def read_cases(script: Script, data_paths: Mapping[str, Path], mistakes: Mistake
     if rules is not None:
         rules = replace(rules, resolve=references.resolve)
     check = CaseCheck(script, rules, references, DesignCheck(design, weights))
-    found = check.all(script, data_paths)
+    case_mistakes = check.all(script, data_paths)
     if check.twice:
         # Only now are ids kept. The cases are read again, so that all mistakes are in order.
         check = CaseCheck(script, rules, references, DesignCheck(design, weights), check.twice)
-        found = check.all(script, data_paths)
-    mistakes.extend(found)
+        case_mistakes = check.all(script, data_paths)
+    mistakes.extend(case_mistakes)
     if not check.ids.count and mistakes.count == before:
         mistakes.add(f"{source_name(script)}: no cases; a test needs at least one")
     versions = 1 if script.expansion is None else script.expansion.count
@@ -276,7 +274,8 @@ class CaseCheck:
                     mistakes.add(text, place=source.location())
                 # One version stands for all: they differ in nothing that is checked.
                 case = next(self.expansion.versions([case]))
-            case = self._completed(case)
+            if self.task.truth_is_at_hand and case.expect and self.rules is not None:
+                case = case if self.task.case_mistake(case, self.rules) else self.task.complete(case, self.rules)
             self.positives += case.positive
             has_reference = type(case.input) is not str or "{" in case.input or self.references.confined
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
@@ -288,12 +287,6 @@ class CaseCheck:
             if name in case.columns:
                 yield f"case '{case.id}' has a column '{name}', which [{expansion.name}] makes; rename one of them"
         yield from expansion.case_mistakes(case, self.data)
-
-    def _completed(self, case: Case) -> Case:
-        """The case with what its truth says, if that is at hand and has no mistake."""
-        if not (self.task.truth_is_at_hand and case.expect) or self.rules is None:
-            return case
-        return case if self.task.case_mistake(case, self.rules) else self.task.complete(case, self.rules)
 
     def _mistakes(self, case: Case) -> Iterator[str]:
         # A truth image has to be there even if it is empty: its size says how large an answer is.

@@ -57,14 +57,11 @@ class DesignCheck:
         """What is wrong with a case, if anything; a missing column is reported once, not for every case."""
         for name in self.names:
             if name not in FIXED_COLUMNS and name not in case.columns:
-                return self._missing_column(name, case)
+                if name in self._missing:
+                    return None
+                self._missing.add(name)
+                return f"no column '{name}', which the design names; {nearest(name, [*FIXED_COLUMNS, *case.columns])}"
         return self._weight_mistake(case) or self._psu_mistake(case)
-
-    def _missing_column(self, name: str, case: Case) -> str | None:
-        if name in self._missing:
-            return None
-        self._missing.add(name)
-        return f"no column '{name}', which the design names; {nearest(name, [*FIXED_COLUMNS, *case.columns])}"
 
     def _weight_mistake(self, case: Case) -> str | None:
         if self.weight_column is not None:
@@ -103,15 +100,11 @@ def stratum_weights(script: Script) -> dict[str, float] | None:
         name = plain_text(row["stratum"])
         if name in weight_of:
             raise ScriptError(f"{weights}:{line}: stratum '{name}' appears twice")
-        weight_of[name] = _weight(row["weight"], f"{weights}:{line}")
+        value: Any = row["weight"]
+        try:
+            weight_of[name] = float(value)
+        except (ValueError, TypeError):
+            weight_of[name] = math.nan
+        if not 0 <= weight_of[name] < math.inf:
+            raise ScriptError(f"{weights}:{line}: weight '{value}' is not a number from 0 up")
     return weight_of
-
-
-def _weight(value: Any, location: str) -> float:
-    try:
-        weight = float(value)
-    except (ValueError, TypeError):
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise ScriptError(f"{location}: weight '{value}' is not a number from 0 up")
-    return weight

@@ -74,13 +74,10 @@ def training_part(cases: CaseSet) -> TrainingMaterial:
     shown = frozenset(next(iter(cases)).columns)
     # Two claims about one case share these, and nothing else.
     known = {"truth", "input", *shown.intersection(*(item.columns for item in items))}
-    stratum, psu = (_declared(columns, known) for columns in (script.file.design.stratum, script.file.design.psu))
+    design = script.file.design
+    declared = [column_names(columns or []) for columns in (design.stratum, design.psu)]
+    stratum, psu = (names if set(names) <= known else [] for names in declared)
     return TrainingMaterial(script, items, shown, [] if _units_cross_strata(items, stratum, psu) else stratum, psu)
-
-
-def _declared(columns: str | Sequence[str] | None, known: set[str]) -> list[str]:
-    names = column_names(columns or [])
-    return names if set(names) <= known else []
 
 
 def _units_cross_strata(items: Sequence[Case], stratum: Sequence[str], psu: Sequence[str]) -> bool:
@@ -101,27 +98,20 @@ def deal_folds(material: TrainingMaterial, folds: int, seed: int) -> list[int]:
     if len(units) < folds:
         what = " and ".join(material.psu) or "training cases"
         raise ScriptError(f"{material.script.path}: {len(units):,} units ({what}) are too few for {folds} folds")
-    classes = [_class(material, item) for item in material.items]
+    # The numbers of a value test are not classes.
+    claims_classes = material.script.task.claims_classes
+    classes = [f"{item.positive} {item.real_class}" if claims_classes else "" for item in material.items]
     order = list(units.values())
     random.Random(seed).shuffle(order)  # noqa: S311 (folds, not secrets)
     # The largest first, class by class: the smallest fill the gaps.
     order.sort(key=lambda unit: (-len(unit), classes[unit[0]]))
-    return _deal(order, classes, folds)
-
-
-def _class(material: TrainingMaterial, item: Case) -> str:
-    """The class of an item, for equal shares in all folds; the numbers of a value test are not classes."""
-    return f"{item.positive} {item.real_class}" if material.script.task.claims_classes else ""
-
-
-def _deal(units: Sequence[Sequence[int]], classes: Sequence[str], folds: int) -> list[int]:
     held: list[Counter[str]] = [Counter() for _ in range(folds)]
     sizes = [0] * folds
     fold_of = [0] * len(classes)
-    for unit in units:
-        own = Counter(classes[index] for index in unit)
-        fold = min(range(folds), key=lambda f: (sum(held[f][name] * n for name, n in own.items()), sizes[f]))
-        held[fold].update(own)
+    for unit in order:
+        counts = Counter(classes[index] for index in unit)
+        fold = min(range(folds), key=lambda f: (sum(held[f][name] * n for name, n in counts.items()), sizes[f]))
+        held[fold].update(counts)
         sizes[fold] += len(unit)
         for index in unit:
             fold_of[index] = fold
@@ -132,29 +122,27 @@ def write_folds(material: TrainingMaterial, folds: int, seed: int, folder: Path)
     """Write a test for each fold into folders 1, 2, ...; all cases are positive, or pairs of true and false claims."""
     fold_of = deal_folds(material, folds, seed)
     claims = random.Random(seed + 1)  # noqa: S311 (claims, not secrets)
-    false = [_false_claim(material, item, claims) for item in material.items]
+    labels = material.labels if material.makes_claims else []
+    # A wrong class for each item, drawn at random from all others; None if no false claim is to be made.
+    false = [
+        claims.choice([label for label in labels if label != item.real_class]) if labels and item.real_class else None
+        for item in material.items
+    ]
     for fold in range(folds):
-        own = folder / str(fold + 1)
-        own.mkdir()
+        fold_folder = folder / str(fold + 1)
+        fold_folder.mkdir()
         held = [index for index, of in enumerate(fold_of) if of == fold]
         cases = [row for index in held for row in _cases(material, material.items[index], false[index])]
-        _write(own / "cases.jsonl", cases)
+        _write(fold_folder / "cases.jsonl", cases)
         rest = (item for item, of in zip(material.items, fold_of, strict=True) if of != fold)
-        _write(own / "train.jsonl", [_row(item, item.columns) for item in rest])
+        _write(fold_folder / "train.jsonl", [_row(item, item.columns) for item in rest])
         name = f"{material.script.name[:MAX_NAME_LENGTH]}.fold-{fold + 1}-of-{folds}"
-        (own / f"fold{SUFFIX}").write_text(_toml(material, name, seed), encoding="utf-8")
+        (fold_folder / f"fold{SUFFIX}").write_text(_toml(material, name, seed), encoding="utf-8")
 
 
 def fold_scripts(folder: Path, folds: int) -> list[Path]:
     """The scripts that `write_folds` wrote."""
     return [folder / str(fold) / f"fold{SUFFIX}" for fold in range(1, folds + 1)]
-
-
-def _false_claim(material: TrainingMaterial, item: Case, rng: random.Random) -> str | None:
-    """A wrong class, drawn at random from all others; None if no false claim is to be made."""
-    if not material.makes_claims or not item.real_class:
-        return None
-    return rng.choice([label for label in material.labels if label != item.real_class])
 
 
 def _cases(material: TrainingMaterial, item: Case, false: str | None) -> Iterator[dict[str, Any]]:
@@ -211,8 +199,8 @@ def _toml(material: TrainingMaterial, name: str, seed: int) -> str:
         tables[test.task] = dict(script.settings)
     if script.file.params:
         tables["params"] = {
-            key: {"type": one.type.value, "default": one.default, "decision": one.decision, "help": one.help}
-            for key, one in script.file.params.items()
+            name: {"type": param.type.value, "default": param.default, "decision": param.decision, "help": param.help}
+            for name, param in script.file.params.items()
         }
     return toml_text(tables)
 

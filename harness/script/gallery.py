@@ -82,11 +82,10 @@ class CaseConditions:
 
     def keeps(self, case: Case) -> bool:
         """Whether all of them hold."""
-        return all(condition.holds(_field(case, condition.name)) for condition in self.conditions)
-
-
-def _field(case: Case, name: str) -> object:
-    return case.column(name) if name in FIXED_COLUMNS else case.columns.get(name)
+        return all(
+            part.holds(case.column(part.name) if part.name in FIXED_COLUMNS else case.columns.get(part.name))
+            for part in self.conditions
+        )
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,10 @@ def select_cases(cases: "CaseSet", gallery: Sequence[str], probe: Sequence[str])
         raise UsageError(f"{option}: for rank tests; {cases.script.name} is a {cases.script.task.name} test")
     gallery_conditions = _conditions("--gallery", gallery, cases.gallery.entries[0])
     probe_conditions = _conditions("--probe", probe, next(iter(cases)))
-    part, open_set = _gallery_part(cases.gallery, gallery_conditions), "threshold" in cases.script.params
+    part = Gallery(entry for entry in cases.gallery.entries if gallery_conditions.keeps(entry))
+    if not part.entries:
+        raise UsageError(f"--gallery {' '.join(gallery)}: no gallery image matches")
+    open_set = "threshold" in cases.script.params
     experiment = VirtualExperiment(gallery_conditions, probe_conditions, part, open_set)
     selected = list(experiment.of(cases))
     if not selected:
@@ -147,10 +149,3 @@ def _conditions(option: str, words: Sequence[str], example: Case) -> CaseConditi
         if condition.name not in known:
             raise UsageError(f"{option} {condition.name}: no such column; {nearest(condition.name, known)}")
     return CaseConditions(tuple(words), tuple(conditions))
-
-
-def _gallery_part(gallery: Gallery, conditions: CaseConditions) -> Gallery:
-    part = Gallery(entry for entry in gallery.entries if conditions.keeps(entry))
-    if not part.entries:
-        raise UsageError(f"--gallery {' '.join(conditions.words)}: no gallery image matches")
-    return part

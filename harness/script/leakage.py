@@ -55,8 +55,8 @@ class _Column:
             if key in self.seen:
                 return
             self.seen.add(key)
-        own = tally.setdefault(value, {})
-        own[what] = own.get(what, 0) + 1
+        counts = tally.setdefault(value, {})
+        counts[what] = counts.get(what, 0) + 1
 
     def tallies(self, *, shows_claim: bool, structured: bool) -> Iterator[Tally]:
         """What a program could learn from it. What follows from a claim that it is shown tells it nothing new."""
@@ -83,14 +83,14 @@ def telling_columns(cases: CaseSet, answer: Callable[[Case], str] = right_answer
     """Columns whose values, or their beginnings or ends, tell the answer or whether the claim is true."""
     task = cases.script.task
     originals = cases.originals()
-    found: dict[str, _Column] = defaultdict(_Column)
+    columns: dict[str, _Column] = defaultdict(_Column)
     repeated = _repeated_inputs(originals)
     for case in originals:
         again, said = hash(str(case.input)) in repeated, case.real_class if task.shows_claim else answer(case)
         for name in case.columns:
-            found[name].add(case.column(name), case, said, again=again)
+            columns[name].add(case.column(name), case, said, again=again)
     kind = {"shows_claim": task.shows_claim, "structured": task.structured_expect}
-    return [name for name, one in found.items() if any(map(_tells, one.tallies(**kind)))]
+    return [name for name, column in columns.items() if any(map(_is_telling_by_affix, column.tallies(**kind)))]
 
 
 def folders_tell(cases: CaseSet) -> bool:
@@ -110,8 +110,9 @@ def _repeated_inputs(cases: CaseSet) -> set[int]:
     return more
 
 
-def _tells(tally: Tally) -> bool:
-    if len({what for own in tally.values() for what in own}) < 2:
+def _is_telling_by_affix(tally: Tally) -> bool:
+    """Whether the values, or their beginnings or ends, tell the answer."""
+    if len({answer for counts in tally.values() for answer in counts}) < 2:
         return False
     return is_telling(tally) or any(map(is_telling, _affixes(tally)))
 
@@ -140,18 +141,18 @@ def is_telling(tally: Tally) -> bool:
 
     Cases without a value are looked at both as if they shared one, and not at all.
     """
-    return _agrees(tally.values()) or ("" in tally and _agrees(own for value, own in tally.items() if value))
+    return _agrees(tally.values()) or ("" in tally and _agrees(counts for value, counts in tally.items() if value))
 
 
 def _agrees(groups: Iterable[Counts]) -> bool:
     totals: Counts = {}
     pairs, agreeing = 0, 0.0
-    for own in groups:
-        _add(totals, own)
-        size = sum(own.values())
+    for counts in groups:
+        _add(totals, counts)
+        size = sum(counts.values())
         if size > 1:
             pairs += size // 2
-            agreeing += size // 2 * _same(own.values(), size)
+            agreeing += size // 2 * _same(counts.values(), size)
     if not pairs or len(totals) < 2:
         return False
     expected, share = _same(totals.values(), sum(totals.values())), agreeing / pairs

@@ -60,14 +60,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
     """Every test that has a name, nearest folders first; files that cannot be parsed are skipped."""
-    found: list[FoundScript] = []
+    scripts: list[FoundScript] = []
     seen: set[Path] = set()
     for site, folder in library_folders(libraries):
         for path in scripts_in(folder):
             if path.resolve() not in seen and (entry := peek(path, site)) is not None:
                 seen.add(path.resolve())
-                found.append(entry)
-    return found
+                scripts.append(entry)
+    return scripts
 
 
 def peek(path: Path, site: str = "") -> FoundScript | None:
@@ -92,15 +92,12 @@ def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:
         return scripts[0]
     if is_path:
         raise ScriptError(f"{text}: no such script; `hate list` shows the tests")
-    return _by_name(text, find_all(libraries))
-
-
-def _by_name(text: str, found: Sequence[FoundScript]) -> Path:
+    known = find_all(libraries)
     name, _, version = text.partition("@")
-    matches = [entry for entry in found if entry.name == name and version in ("", entry.version)]
-    if matches:
-        return matches[0].path
-    versions = sorted({entry.version for entry in found if entry.name == name})
+    for entry in known:
+        if entry.name == name and version in ("", entry.version):
+            return entry.path
+    versions = sorted({entry.version for entry in known if entry.name == name})
     if versions:
         raise UsageError(f"test '{name}' has no version {version}; there is {', '.join(versions)}")
-    raise UsageError(f"no test '{name}'; {nearest(name, {entry.name for entry in found})} (see `hate list`)")
+    raise UsageError(f"no test '{name}'; {nearest(name, {entry.name for entry in known})} (see `hate list`)")

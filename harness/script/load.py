@@ -1,7 +1,7 @@
 """Load a test script: parse it, validate it, find the files that it names. Its cases are read later, with its data."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, line_place, read_toml, validate_rest
 from harness.options.entries import SECTIONS
-from harness.params import Param, ParamType, Value, nearest
+from harness.params import Param, ParamType, nearest
 from harness.script.expansion import ORIGINAL, Expansion
 from harness.script.library import SUFFIX as SUFFIX
 from harness.script.references import inside
@@ -42,12 +42,10 @@ class Script:
 
     @property
     def name(self) -> str:
-        """The test's name."""
         return self.file.test.name
 
     @property
     def version(self) -> str:
-        """The test's version."""
         return self.file.test.version
 
     @property
@@ -79,7 +77,7 @@ class Script:
         declared = {name: param for name, param in self.task.decisions.items() if name not in self.task.optional}
         if (tolerance := self.file.test.tolerance) is not None:
             limit = tolerance.absolute if tolerance.absolute is not None else tolerance.relative
-            declared["tolerance"] = _with_default(declared["tolerance"], limit or 0.0)
+            declared["tolerance"] = replace(declared["tolerance"], default=limit or 0.0)
         for name, section in self.file.params.items():
             declared[name] = _param(name, section)
         return declared
@@ -100,7 +98,7 @@ class Script:
     @property
     def paths(self) -> list[Path]:
         """The script, its tables, and its data if that is beside it."""
-        data = [self.data_path(one) for one in self.file.data.values() if one.path]
+        data = [self.data_path(section) for section in self.file.data.values() if section.path]
         return [self.path, *(self.folder / name for name in self.tables), *data]
 
     @cached_property
@@ -133,16 +131,12 @@ def _param(name: str, section: ParamSection) -> Param:
     return Param(name, section.type, default, section.decision, section.help)
 
 
-def _with_default(param: Param, default: Value) -> Param:
-    return Param(param.name, param.type, default, param.decision, param.help)
-
-
 def load_script(path: Path) -> Script:
     """Load a script from its file, or raise a ScriptError with every mistake."""
     mistakes = Mistakes(str(path))
-    found = read_script(path, mistakes)
+    script = read_script(path, mistakes).script
     mistakes.raise_if_any()
-    return found.script
+    return script
 
 
 @dataclass(frozen=True)
@@ -154,7 +148,7 @@ class FaultyScript:
 
     def is_wrong(self, *keys: Key) -> bool:
         """Whether one of these keys is wrong, or the table that it is in, or anything in it."""
-        return any(one[: len(key)] == key[: len(one)] for one in self.wrong for key in keys)
+        return any(wrong[: len(key)] == key[: len(wrong)] for wrong in self.wrong for key in keys)
 
     @property
     def has_cases(self) -> bool:
@@ -178,14 +172,20 @@ _STAND_INS: Mapping[Key, Any] = {
 def read_script(path: Path, mistakes: Mistakes) -> FaultyScript:
     """A script, with all its mistakes added; a ScriptError if nothing in the file can be understood."""
     parsed, text = read_toml(path)
-    _check_format(path, parsed)
+    # First of all: another format may differ in every other key.
+    version = parsed.get("format", FORMAT)
+    if type(version) is not int or version != FORMAT:
+        raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
     settings = take_settings(parsed)
     file, wrong = validate_rest(script_model(parsed, str(path)), parsed, text, mistakes, _STAND_INS)
     if file is None:
         mistakes.raise_if_any()
         raise ScriptError(f"{path}: not a test script")
     file, expansions = take_sections(file)
-    expansion = _only(expansions, mistakes)
+    if len(expansions) > 1:
+        names = " and ".join(f"[{expansion.name}]" for expansion in expansions[:2])
+        mistakes.add(f"{names} both make versions of every case; leave one of them out")
+    expansion = next(iter(expansions), None)
     if expansion is not None and file.design.psu is None:
         file = file.model_copy(update={"design": file.design.model_copy(update={"psu": ORIGINAL})})
     faulty, lines = FaultyScript(Script(path, file, settings, expansion), wrong), key_lines(text)
@@ -211,13 +211,6 @@ def table_names(path: Path) -> list[str]:
     sections = ((parsed.get(section), key) for section, key in keys)
     named = [section.get(key) for section, key in sections if isinstance(section, dict)]
     return [name for name in named if isinstance(name, str) and name and "\0" not in name]
-
-
-def _check_format(path: Path, parsed: dict[str, Any]) -> None:
-    """Check this first: another format may differ in every other key."""
-    version = parsed.get("format", FORMAT)
-    if type(version) is not int or version != FORMAT:
-        raise ScriptError(f"{path}: format {version!r} is not known here, only {FORMAT}; a newer hate may read it")
 
 
 def _check_decisions(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
@@ -247,12 +240,11 @@ def _check_task(faulty: FaultyScript, lines: KeyLines, mistakes: Mistakes) -> fr
     reported = {f"params.{name}" for name, section in sections.items() if _decision_mistake(script, name, section)}
     declared = {name: _param(name, section) for name, section in sections.items()}
     required = task.script_mistakes(declared, has_gallery=script.file.gallery is not None)
-    known = [(key, text) for key, text in required if key not in reported]
-    found = [(key, text) for key, text in known if not faulty.is_wrong(tuple(key.split(".")))]
+    new = [(key, text) for key, text in required if key not in reported and not faulty.is_wrong(tuple(key.split(".")))]
     unknown = [key for key in script.settings if key not in task.setting_keys]
     settings = [(key, f"unknown key; {nearest(key, task.setting_keys)}") for key in unknown]
     settings += task.setting_mistakes(script.settings)
-    for key, text in [*found, *((f"{task.name}.{key}", text) for key, text in settings)]:
+    for key, text in [*new, *((f"{task.name}.{key}", text) for key, text in settings)]:
         mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
     return frozenset((task.name, *key.split(".")) for key, _ in settings)
 
@@ -275,7 +267,8 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> frozens
     """Check that every file that the script names exists inside its folder; the keys of those that do not."""
     unusable = set[Key]()
     named: list[tuple[tuple[str, ...], str | None]] = [(("cases", "table"), script.file.cases.table)]
-    named += [((key, "table"), table.table) for key, table in _tables(script)]
+    tables = (("train", script.file.train), ("gallery", script.file.gallery))
+    named += [((key, "table"), table.table) for key, table in tables if table is not None]
     named += [(("data", name, "path"), data.path) for name, data in script.file.data.items()]
     weights = script.file.design.weights
     named += [(("design", "weights"), weights)] if isinstance(weights, str) and is_table(weights) else []
@@ -291,26 +284,14 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> frozens
 
 
 def _check_file(script: Script, name: str, *, is_data: bool) -> None:
-    found = inside(script.folder, name)
+    path = inside(script.folder, name)
     # Reading from a named pipe would never end.
-    if not (found.is_file() or (is_data and found.is_dir())):
+    if not (path.is_file() or (is_data and path.is_dir())):
         raise ScriptError(f"'{name}' is not a file")
-    if found.samefile(script.path):
+    if path.samefile(script.path):
         raise ScriptError(f"'{name}' is the script itself; name another file")
     if not is_data and not is_table(name.lower()):
         raise ScriptError(f"'{name}': a table is a .csv, .tsv, .jsonl or .parquet file")
-
-
-def _tables(script: Script) -> list[tuple[str, Any]]:
-    return [(key, t) for key, t in (("train", script.file.train), ("gallery", script.file.gallery)) if t is not None]
-
-
-def _only(expansions: Sequence[Expansion], mistakes: Mistakes) -> Expansion | None:
-    """The one that makes the versions of a case."""
-    if len(expansions) > 1:
-        names = " and ".join(f"[{one.name}]" for one in expansions[:2])
-        mistakes.add(f"{names} both make versions of every case; leave one of them out")
-    return next(iter(expansions), None)
 
 
 def _check_expansion(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:

@@ -60,7 +60,10 @@ class References:
     def resolve(self, value: Any) -> Any:
         """The value with each reference as an absolute path, inside lists and objects too."""
         if isinstance(value, str):
-            return self._resolve_text(value) if value.startswith("{") else value
+            if (reference := self._find(value)) is None:
+                return value
+            root, rest = reference
+            return f"{root}/{rest}" if rest else str(root)
         if isinstance(value, list):
             return [self.resolve(item) for item in value]
         if isinstance(value, dict):
@@ -70,22 +73,17 @@ class References:
     def check(self, value: Any) -> None:
         """Raise a ScriptError if a reference names data or a file that does not exist, or is outside its data."""
         if isinstance(value, str):
-            self._check_text(value)
+            self._check_declared(value)
+            if self.confined and names_other_files(value):
+                raise ScriptError(f"'{value:.100}' names a file outside the test, {self.confined}")
+            root, rest = self._find(value) or (Path(), "")
+            if rest and root.is_file():
+                raise ScriptError(f"'{value}': the data is a single file; write unpack = true, or leave out /{rest}")
+            if rest:
+                inside(root, rest)
         elif isinstance(value, (list, dict)):
             for item in value.values() if isinstance(value, dict) else value:
                 self.check(item)
-
-    def _check_text(self, text: str) -> None:
-        self._check_declared(text)
-        if self.confined and names_other_files(text):
-            raise ScriptError(f"'{text:.100}' names a file outside the test, {self.confined}")
-        found = self._find(text)
-        if found is None or not found[1]:
-            return
-        root, rest = found
-        if root.is_file():
-            raise ScriptError(f"'{text}': the data is a single file; write unpack = true, or leave out /{rest}")
-        inside(root, rest)
 
     def _check_declared(self, text: str) -> None:
         """A text in braces can be a text; one with a path after it, or in a test that has data, is meant as data."""
@@ -96,14 +94,8 @@ class References:
             raise ScriptError(f"'{text}': no [data.{match[1]}] in the script; {nearest(match[1], self._declared)}")
 
     def _find(self, text: str) -> tuple[Path, str] | None:
+        """The data that a text refers to, and the path within it; None if it is no reference."""
         match = _REFERENCE.fullmatch(text) if text.startswith("{") else None
         if match is None or match[1] not in self._data_paths:
             return None
         return self._data_paths[match[1]], match[2] or ""
-
-    def _resolve_text(self, text: str) -> str:
-        found = self._find(text)
-        if found is None:
-            return text
-        root, rest = found
-        return f"{root}/{rest}" if rest else str(root)

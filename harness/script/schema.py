@@ -45,7 +45,7 @@ def _like(pattern: str, words: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _columns(value: object) -> object:
+def _check_columns(value: object) -> object:
     names = value if isinstance(value, list) and value else [value]
     if not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"should be a column's name or a list of names, not {value!r}")
@@ -56,13 +56,13 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _default(value: object) -> object:
+def _check_default(value: object) -> object:
     if not (isinstance(value, (bool, str)) or _is_number(value)):
         raise ValueError(f"should be a finite number, text, true or false, not {value!r}")
     return value
 
 
-def _weights(value: object) -> object:
+def _check_weights(value: object) -> object:
     if isinstance(value, dict):
         for name, weight in value.items():
             if not (_is_number(weight) and weight >= 0):
@@ -73,7 +73,7 @@ def _weights(value: object) -> object:
     return value
 
 
-Columns = Annotated[str | list[str], PlainValidator(_columns)]
+Columns = Annotated[str | list[str], PlainValidator(_check_columns)]
 Word = Annotated[StrictStr, _like(r"[A-Za-z_][A-Za-z0-9_]*", "letters, digits and _, beginning with a letter")]
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
@@ -91,7 +91,7 @@ class ToleranceSection(Section):
         return self
 
 
-def _known_task(name: str) -> str:
+def _check_task(name: str) -> str:
     if find_task(name) is None:
         raise ValueError(f"'{name}' is not one of {', '.join(task_names())}")
     return name
@@ -103,7 +103,7 @@ class TestSection(Section):
     name: Annotated[StrictStr, _like(NAME_PATTERN, "lowercase letters, digits, dots, _ and -, such as my-test")]
     version: Annotated[StrictStr, _like(r"[A-Za-z0-9][A-Za-z0-9._+-]*", "a version such as 1.0.0")]
     synopsis: StrictStr
-    task: Annotated[StrictStr, AfterValidator(_known_task)]
+    task: Annotated[StrictStr, AfterValidator(_check_task)]
     description: StrictStr = ""
     authors: list[StrictStr] = []
     license: StrictStr = ""
@@ -125,7 +125,7 @@ class TestSection(Section):
         return self
 
 
-def _web_address(url: str) -> str:
+def _check_url(url: str) -> str:
     if not re.match(r"https?://[^/\s]+", url):
         raise ValueError(f"'{url}' should begin with https:// or http:// and a host")
     return url
@@ -135,7 +135,7 @@ class DataSection(Section):
     """[data.NAME]: a file or folder beside the script, or a URL."""
 
     path: StrictStr | None = None
-    url: Annotated[StrictStr, AfterValidator(_web_address)] | None = None
+    url: Annotated[StrictStr, AfterValidator(_check_url)] | None = None
     sha256: Annotated[StrictStr, _like(r"[0-9a-f]{64}", "64 digits 0-9 and a-f, as sha256sum prints them")] | None = (
         None
     )
@@ -180,7 +180,7 @@ class ParamSection(Section):
     """[params.NAME]."""
 
     type: ParamType
-    default: Annotated[bool | int | float | str, PlainValidator(_default)]
+    default: Annotated[bool | int | float | str, PlainValidator(_check_default)]
     decision: StrictBool = False
     help: StrictStr = ""
 
@@ -198,7 +198,7 @@ class DesignSection(Section):
     stratum: Columns | None = None
     psu: Columns | None = None
     cofactors: list[StrictStr] = []
-    weights: Annotated[str | dict[str, float], PlainValidator(_weights)] = "cases"
+    weights: Annotated[str | dict[str, float], PlainValidator(_check_weights)] = "cases"
 
     @model_validator(mode="after")
     def _weights_have_strata(self) -> "DesignSection":
@@ -248,24 +248,24 @@ def script_model(keys: Iterable[str], about: str) -> type[ScriptFile]:
 
 @cache
 def _model_with(names: tuple[str, ...]) -> type[ScriptFile]:
-    fields: dict[str, Any] = {name: (_class(name).section, None) for name in names}
+    fields: dict[str, Any] = {name: (_expansion_class(name).section, None) for name in names}
     return create_model("ScriptFile", __base__=ScriptFile, **fields)
 
 
 @cache
-def _class(name: str) -> type[Expansion]:
+def _expansion_class(name: str) -> type[Expansion]:
     entry = SECTIONS.find(name)
     if entry is None:
         raise UsageError(f"section [{name}] is not here; install the package that it comes from")
-    found = entry.load(Expansion)  # type: ignore[type-abstract]
-    if found.entry != entry:
+    expansion = entry.load(Expansion)  # type: ignore[type-abstract]
+    if expansion.entry != entry:
         raise UsageError(f"{entry.where}: its entry is not the one that names it, {entry.name}")
-    return found
+    return expansion
 
 
 def take_sections(file: ScriptFile) -> tuple[ScriptFile, list[Expansion]]:
     """A script without the sections that come in from elsewhere, and what these say."""
     core = {name: getattr(file, name) for name in ScriptFile.model_fields}
     added = [name for name in type(file).model_fields if name not in core and getattr(file, name) is not None]
-    found = [_class(name).of(getattr(file, name)) for name in added]
-    return ScriptFile.model_construct(**core), [one for one in found if one is not None]
+    expansions = [_expansion_class(name).of(getattr(file, name)) for name in added]
+    return ScriptFile.model_construct(**core), [expansion for expansion in expansions if expansion is not None]

@@ -51,13 +51,13 @@ def template_files(name: str, task: Task) -> dict[Path, str]:
 
 def unfilled(script: Script) -> list[str]:
     """Keys and tables that still have what the template has, each with what to write there."""
-    test, found = script.file.test, []
+    test, notes = script.file.test, []
     if test.synopsis.strip() == SYNOPSIS:
-        found.append("test.synopsis: still that of the template; say in a line what is tested")
+        notes.append("test.synopsis: still that of the template; say in a line what is tested")
     if test.description.strip() == DESCRIPTION:
-        found.append("test.description: still that of the template; say what the cases are")
+        notes.append("test.description: still that of the template; say what the cases are")
     for table, rows in script.task.example.tables.items():
         path = script.folder / table
         if table in script.tables and path.is_file() and path.read_bytes() == rows.encode():
-            found.append(f"{table}: still the cases of the template; write your own")
-    return found
+            notes.append(f"{table}: still the cases of the template; write your own")
+    return notes
