@@ -54,7 +54,7 @@ class CasesResult(Result):
 class DifferencesResult(Result):
     """The cases on which two runs differ."""
 
-    found: Differences
+    differences: Differences
     names: Sequence[str]
     # Whether cases of the same outcome are among them.
     answers: bool
@@ -64,29 +64,29 @@ class DifferencesResult(Result):
     @property
     def heading(self) -> list[str]:
         """The heading above the cases."""
-        lines = difference_lines(self.found, self.names, answers=self.answers)
+        lines = difference_lines(self.differences, self.names, answers=self.answers)
         return [*lines, *self_reported_notes(self.names, self.self_reported)]
 
     def payload(self) -> Any:
         """Both runs, how often they differ, and the cases."""
-        found = self.found
+        differences = self.differences
         return {
-            "test": identity_json(found.a.header.test),
-            "a": {"name": self.names[0], **_run_payload(found.a)},
-            "b": {"name": self.names[1], **_run_payload(found.b)},
-            "cases": found.common,
-            "n_sf": found.n_sf,
-            "n_fs": found.n_fs,
-            "other_answers": found.other_answers,
-            "only_a": found.only_a,
-            "only_b": found.only_b,
-            "matching": found.matching,
-            "differences": [{"id": pair.a.id, "a": pair.a, "b": pair.b} for pair in found.pairs],
+            "test": identity_json(differences.a.header.test),
+            "a": {"name": self.names[0], **_run_payload(differences.a)},
+            "b": {"name": self.names[1], **_run_payload(differences.b)},
+            "cases": differences.common,
+            "n_sf": differences.n_sf,
+            "n_fs": differences.n_fs,
+            "other_answers": differences.other_answers,
+            "only_a": differences.only_a,
+            "only_b": differences.only_b,
+            "matching": differences.matching,
+            "differences": [{"id": pair.a.id, "a": pair.a, "b": pair.b} for pair in differences.pairs],
         }
 
     def blocks(self) -> Sequence[Block]:
         """The cases."""
-        return [difference_table(self.found)]
+        return [difference_table(self.differences)]
 
 
 def show_cases(source: Source, options: CaseOptions) -> CasesResult:
@@ -96,10 +96,10 @@ def show_cases(source: Source, options: CaseOptions) -> CasesResult:
 
 def compare_cases(a: Source, b: Source, options: DiffOptions) -> DifferencesResult:
     """The cases on which two transcripts differ; a TranscriptError if the records of one contradict its test."""
-    found = find_differences((a.path, b.path), (a.name, b.name), options)
-    names = run_names([run.header.algorithm.name for run in (found.a, found.b)], [a.stem, b.stem])
-    judged = judge_sources([a, b], [found.a.header, found.b.header])
-    return DifferencesResult(found, names, options.answers, judged)
+    differences = find_differences((a.path, b.path), (a.name, b.name), options)
+    names = run_names([run.header.algorithm.name for run in (differences.a, differences.b)], [a.stem, b.stem])
+    judged = judge_sources([a, b], [differences.a.header, differences.b.header])
+    return DifferencesResult(differences, names, options.answers, judged)
 
 
 def _run_payload(run: TranscriptOverview) -> dict[str, Any]:

@@ -42,66 +42,67 @@ class CompareResult(PictureResult):
     """A comparison on the same cases, or on other inputs in the same strata: every algorithm, every pair, verdicts."""
 
     remarks_beside_json = False
-    found: Comparison
+    comparison: Comparison
     remarks: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:
         """What the transcripts are called."""
-        return self.found.names
+        return self.comparison.names
 
     @property
     def pairs(self) -> list[Pair]:
         """The tests and the estimate by design of every pair."""
-        return self.found.pairs
+        return self.comparison.pairs
 
     @property
     def estimates(self) -> dict[str, Estimate | None]:
         """The measure of every algorithm, by name; None where there is no design, as the rate then has none."""
-        return {run.name: run.estimate for run in self.found.runs}
+        return {run.name: run.estimate for run in self.comparison.runs}
 
     @property
     def verdicts(self) -> list[str]:
         """A sentence or two about every pair."""
-        return [line for pair in self.found.pairs for line in pair_verdict(self.found, pair)]
+        return [line for pair in self.comparison.pairs for line in pair_verdict(self.comparison, pair)]
 
     @property
     def first_is_worse(self) -> bool:
         """Whether another is significantly better than the first."""
-        return self.found.first_is_worse
+        return self.comparison.first_is_worse
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return comparison_json(self.found)
+        return comparison_json(self.comparison)
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
         """What `render` returns; the JSON of many pairs is made some at a time."""
         if style is not Format.JSON:
             return super().parts(style, width, everything=everything)
-        rest = self._with_added({**comparison_json(self.found, pairs=False), "pairs": []})
-        return json_parts(rest, "pairs", pair_records(self.found))
+        rest = self._with_added({**comparison_json(self.comparison, pairs=False), "pairs": []})
+        return json_parts(rest, "pairs", pair_records(self.comparison))
 
     def blocks(self) -> Sequence[Block]:
         """The whole report."""
-        return comparison_blocks(self.found)
+        return comparison_blocks(self.comparison)
 
     def summary(self) -> Sequence[Block]:
         """The verdicts, the ranking and the differences."""
-        return comparison_summary(self.found)
+        return comparison_summary(self.comparison)
 
     def table(self) -> Table:
         """A row for each pair."""
-        return comparison_table(self.found)
+        return comparison_table(self.comparison)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The groups of `by`, or else the agreement of two runs' numbers."""
-        found = self.found
-        if found.breakdowns:
-            check_one_column(len(found.breakdowns))
-            return plot_groups(found.breakdowns[0], found.names, found.run_pairs, found.measure, found.confidence, look)
-        if found.agreement is not None:
-            return plot_agreement(found.agreement, found.confidence, look)
-        if found.paired and found.aligned.has_numbers:
+        comparison = self.comparison
+        if comparison.breakdowns:
+            check_one_column(len(comparison.breakdowns))
+            names, pairs, measure = comparison.names, comparison.run_pairs, comparison.measure
+            return plot_groups(comparison.breakdowns[0], names, pairs, measure, comparison.confidence, look)
+        if comparison.agreement is not None:
+            return plot_agreement(comparison.agreement, comparison.confidence, look)
+        if comparison.paired and comparison.aligned.has_numbers:
             raise UsageError(
                 "--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by"
             )
@@ -127,15 +128,15 @@ def _compare(transcripts: Transcripts, options: CompareOptions) -> CompareResult
         )
     development, runs = development_runs(options), opened.runs(lean=_is_lean(opened, options))
     chosen = replace(options, baseline=opened.shown_name(options.baseline, runs))
-    found = compare_runs(runs, chosen, development=development)
+    comparison = compare_runs(runs, chosen, development=development)
     if options.unpaired:
-        return CompareResult(found, opened.notes)
+        return CompareResult(comparison, opened.notes)
     further = [
-        metric_remark(found.names, found.aligned.headers),
-        _unused_remark(found, options),
-        baseline_remark(found.aligned.headers[0].test, found.names),
+        metric_remark(comparison.names, comparison.aligned.headers),
+        _unused_remark(comparison, options),
+        baseline_remark(comparison.aligned.headers[0].test, comparison.names),
     ]
-    return CompareResult(found, [*opened.notes, *filter(None, further)])
+    return CompareResult(comparison, [*opened.notes, *filter(None, further)])
 
 
 # What can be asked of four counts, beside extensions that read no columns.
@@ -184,10 +185,10 @@ def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     return not (header.weighs_cases or needs_more or may_compare_identities)
 
 
-def _unused_remark(found: Comparison, options: CompareOptions) -> str:
+def _unused_remark(comparison: Comparison, options: CompareOptions) -> str:
     """Options of replication that had no effect."""
     changed = [name for name in ("method", "fay", "df") if name in options.changed()]
-    methods = {pair.estimate.method for pair in found.pairs if pair.estimate is not None}
+    methods = {pair.estimate.method for pair in comparison.pairs if pair.estimate is not None}
     if "fay" in changed and methods and Method.BRR not in methods:
         return f"--fay was not used: it is a factor of BRR, and the method here is {join_names(sorted(methods))}"
     if not changed or methods:

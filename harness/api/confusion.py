@@ -35,13 +35,13 @@ _KEYS = (
 class ConfusionResult(PictureResult):
     """Confusion matrices: rows the truth, columns the answer."""
 
-    found: Sequence[Confusion]
+    matrices: Sequence[Confusion]
     options: ConfusionOptions
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """As documented for the command."""
-        first = self.found[0]
+        first = self.matrices[0]
         payload: dict[str, Any] = {
             "labels": first.labels,
             "matrix": first.matrix,
@@ -50,30 +50,30 @@ class ConfusionResult(PictureResult):
                 # What the counts, `cases` among them, are counts of.
                 | ({} if one.words == "cases" else {"counted": one.words})
                 | ({} if one.iou is None else {"iou": one.iou})
-                for one in self.found
+                for one in self.matrices
             ],
         }
-        if len(self.found) == 2:
-            other = self.found[1]
+        if len(self.matrices) == 2:
+            other = self.matrices[1]
             payload["difference"] = {"a": first.name, "b": other.name, "matrix": matrix_difference(first, other)}
         return payload
 
     def blocks(self) -> Sequence[Block]:
         """Matrices, recall and precision, the most confused pairs."""
-        return confusion_blocks(self.found, self.options.confidence, self.options.pairs)
+        return confusion_blocks(self.matrices, self.options.confidence, self.options.pairs)
 
     def table(self) -> Table:
         """A row for each cell."""
-        return tidy_table(self.found)
+        return tidy_table(self.matrices)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The matrix, or the difference of two."""
-        if len(self.found) > 2:
-            raise UsageError(f"--plot: {len(self.found)} transcripts; one is drawn, or the difference of two")
-        first, labels = self.found[0], self.found[0].labels
-        if len(self.found) == 1:
+        if len(self.matrices) > 2:
+            raise UsageError(f"--plot: {len(self.matrices)} transcripts; one is drawn, or the difference of two")
+        first, labels = self.matrices[0], self.matrices[0].labels
+        if len(self.matrices) == 1:
             return plot_confusion(labels, first.matrix.tolist(), look, name=first.name)
-        other = self.found[1]
+        other = self.matrices[1]
         name = f"{first.name} less {other.name}"
         return plot_difference(labels, matrix_difference(first, other).tolist(), look, name=name)
 

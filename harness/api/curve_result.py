@@ -77,7 +77,7 @@ class CurveResult(PictureResult):
         lines = render_document(added, Format.PLAIN).splitlines() if added else []
         return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 
-    def drawn(self, look: CurvePictureOptions) -> Picture:
+    def make_picture(self, look: CurvePictureOptions) -> Picture:
         """The curves; `axes` is as for the command."""
         if look.zoom is not None and not self.view.corner:
             raise UsageError(f"zoom={look.zoom:g}: only ROC curves have a corner to enlarge")

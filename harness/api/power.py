@@ -21,34 +21,34 @@ from harness.stats.power import rule_of_30, rule_of_three
 class PowerResult(PictureResult):
     """How large a test must be, or what a test of a given size shows."""
 
-    found: PowerPlan
+    plan: PowerPlan
     remarks: Sequence[str] = ()
 
     @property
     def units(self) -> int | None:
         """Units that the test needs."""
-        return self.found.units
+        return self.plan.units
 
     @property
     def cases(self) -> int | None:
         """Cases in that many units."""
-        return self.found.cases
+        return self.plan.cases
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return power_json(self.found)
+        return power_json(self.plan)
 
     def blocks(self) -> Sequence[Block]:
         """The answer, what it rests on, and a table."""
-        return power_blocks(self.found)
+        return power_blocks(self.plan)
 
     def table(self) -> Table:
         """The power, or the width, over the number of units."""
-        return power_table(self.found)
+        return power_table(self.plan)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The curve."""
-        return plot_power(self.found, look)
+        return plot_power(self.plan, look)
 
 
 @dataclass(frozen=True, repr=False)

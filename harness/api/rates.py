@@ -57,7 +57,7 @@ class RateResult(PictureResult):
         """A row for each transcript and measure, and for each group where there are any."""
         return rate_table(self.runs)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The groups, the reliability that `ece` measures, or the errors of numbers."""
         names, confidence = [run.name for run in self.runs], self.replication.confidence
         if not self.runs[0].by and not self.runs[0].reliability:
@@ -89,26 +89,26 @@ def _rate(transcripts: Transcripts, options: RateOptions) -> RateResult:
 class SequentialResult(Result):
     """Rates and differences of the whole test, with intervals that hold at every moment."""
 
-    found: SequentialComparison
+    comparison: SequentialComparison
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """As documented for the option."""
-        return sequential_json(self.found)
+        return sequential_json(self.comparison)
 
     def blocks(self) -> Sequence[Block]:
         """Verdicts first."""
-        return sequential_blocks(self.found)
+        return sequential_blocks(self.comparison)
 
     def table(self) -> Table:
         """A row for each pair, or for each run by itself."""
-        return tidy_table(self.found)
+        return tidy_table(self.comparison)
 
     @property
     def first_is_worse(self) -> bool:
         """Whether another is known to be better than the first."""
-        first = self.found.rates[0].name
-        return any(pair.a == first and pair.interval.high < 0 for pair in self.found.pairs)
+        first = self.comparison.rates[0].name
+        return any(pair.a == first and pair.interval.high < 0 for pair in self.comparison.pairs)
 
 
 # Options that mean something for runs that are looked at while they grow; only the cases that all have count anyway.
@@ -130,5 +130,5 @@ def sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions)
     kind.taken_from(options).refuse_others("--sequential is for plain rates", *_TAKEN)
     if options.statistic not in (None, "rate"):
         raise UsageError(f"--sequential is for the rate, not for --statistic {options.statistic}")
-    found = compare_sequentially(opened.runs(), options, confidence=options.confidence, partial=options.partial)
-    return SequentialResult(found, opened.notes)
+    comparison = compare_sequentially(opened.runs(), options, confidence=options.confidence, partial=options.partial)
+    return SequentialResult(comparison, opened.notes)

@@ -152,7 +152,7 @@ class PictureResult(Result):
     pictured: ClassVar[type[PictureOptions]] = PictureOptions
 
     @abstractmethod
-    def drawn(self, look: Any) -> Picture:
+    def make_picture(self, look: Any) -> Picture:
         """The picture; `look` are options as `pictured` has them."""
 
     def picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
@@ -160,7 +160,7 @@ class PictureResult(Result):
 
         `settings` are the options of --plot: `title`, `label` (a mapping of names), `width` (inches), `xlim`, `ylim`.
         """
-        return self.drawn(self.look(look, settings))
+        return self.make_picture(self.look(look, settings))
 
     def look(self, look: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
         """The options of a picture, which are given as one object or by keyword."""

@@ -147,7 +147,7 @@ class SweepResult(PictureResult):
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
         return {**found, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
-    def drawn(self, look: PictureOptions) -> "Picture":
+    def make_picture(self, look: PictureOptions) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
         from harness.measures import MEASURES
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
@@ -233,7 +233,7 @@ def sweep(
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return drawn(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
+    return with_picture(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
 
 
 def _run_sweep(
@@ -315,15 +315,15 @@ def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | 
     return [DesignRate(one, sampling) for one in estimates]
 
 
-Drawn = TypeVar("Drawn", bound=PictureResult)
+Pictured = TypeVar("Pictured", bound=PictureResult)
 
 
-def drawn(found: Drawn, options: PlotOptions) -> Drawn:
+def with_picture(result: Pictured, options: PlotOptions) -> Pictured:
     """The result, drawn if a picture was asked for."""
     if options.plot is None:
-        return found
-    found.plot(options.plot, PictureOptions.taken_from(options), force=options.force)
-    return dataclasses.replace(found, remarks=[f"picture: {options.plot}", *found.remarks])  # type: ignore[type-var]
+        return result
+    result.plot(options.plot, PictureOptions.taken_from(options), force=options.force)
+    return dataclasses.replace(result, remarks=[f"picture: {options.plot}", *result.remarks])  # type: ignore[type-var]
 
 
 def check_axes(grid: Grid, options: PlotOptions) -> None:

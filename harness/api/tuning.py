@@ -16,9 +16,9 @@ from harness.api.sweeps import (
     check_axes,
     decided_settings,
     decision_remarks,
-    drawn,
     run_store,
     value_text,
+    with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.progress import NoProgress, Progress
@@ -115,11 +115,11 @@ def tune(
         check_axes(grid, options)
         spare_inputs(options, parts.script, parts.interface)
         bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
-    found, remarks = _search(goal, grid, bases, options, progress or NoProgress())
+    tuning, remarks = _search(goal, grid, bases, options, progress or NoProgress())
     swept = [axis.name for axis in grid.axes]
-    command = _run_command(test, interface, {one: found.winner.params[one] for one in swept})
-    result = TuneResult(found, swept, options, words, command, remarks)
-    return drawn(result, options)
+    command = _run_command(test, interface, {one: tuning.winner.params[one] for one in swept})
+    result = TuneResult(tuning, swept, options, words, command, remarks)
+    return with_picture(result, options)
 
 
 def _search(
@@ -137,8 +137,8 @@ def _search(
         runs.announce(trials * len(bases), trials * sum(base.total for base in bases))
         default = tuner.default()
         tuner.search(options.method, options.trials, options.seed)
-        found = rank_settings(goal, tuner.tried, tuner.values, default)
-    return found, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
+        tuning = rank_settings(goal, tuner.tried, tuner.values, default)
+    return tuning, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
 
 
 def _on_test(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
@@ -181,7 +181,7 @@ def _run_command(test: AnyTest, interface: object, params: dict[str, Value]) -> 
 class TuneResult(PictureResult):
     """What tuning found: the best setting, the default, and whether the lead is more than noise."""
 
-    found: "Tuning"
+    tuning: "Tuning"
     # The parameters that vary.
     swept: Sequence[str]
     options: TuneOptions
@@ -194,14 +194,14 @@ class TuneResult(PictureResult):
     @property
     def params(self) -> dict[str, Value]:
         """The best values of the parameters that vary."""
-        return {name: self.found.winner.params[name] for name in self.swept}
+        return {name: self.tuning.winner.params[name] for name in self.swept}
 
     def payload(self) -> dict[str, Any]:
         """The command's JSON."""
         from harness.analysis.sampling import estimate_json
 
-        found, options, lead = self.found, self.options, self.found.lead
-        best_and_default = ((found.winner, lead.winner), (found.settings[found.default], lead.default))
+        tuning, options, lead = self.tuning, self.options, self.tuning.lead
+        best_and_default = ((tuning.winner, lead.winner), (tuning.settings[tuning.default], lead.default))
         winner, default = (
             {"params": setting.params, **estimate_json(one, "se", "interval", value="value")}
             for setting, one in best_and_default
@@ -216,13 +216,13 @@ class TuneResult(PictureResult):
             "within_noise": lead.within_noise,
         }
         return {
-            "goal": found.goal.name,
+            "goal": tuning.goal.name,
             "winner": winner,
             "default": default,
-            "lead": None if found.default_wins else ahead,
-            "strata": found.sampling.sample.strata,
-            "units": found.sampling.sample.units,
-            "transcripts": [str(path) for path in found.winner.transcripts],
+            "lead": None if tuning.default_wins else ahead,
+            "strata": tuning.sampling.sample.strata,
+            "units": tuning.sampling.sample.units,
+            "transcripts": [str(path) for path in tuning.winner.transcripts],
             "method": options.method,
             "on": "test" if options.on_test else "folds",
             "folds": None if options.on_test else options.folds,
@@ -230,23 +230,23 @@ class TuneResult(PictureResult):
             "command": self.command,
             "rows": [
                 {**count_row(one.params, one.counts), "value": value}
-                for one, value in zip(found.settings, found.values, strict=True)
+                for one, value in zip(tuning.settings, tuning.values, strict=True)
             ],
         }
 
-    def drawn(self, look: PictureOptions) -> "Picture":
+    def make_picture(self, look: PictureOptions) -> "Picture":
         """What was tried, over the parameters that vary."""
         from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
-        found, measure = self.found, self.found.goal
-        varying = [name for name in self.swept if len({one.params[name] for one in found.settings}) > 1]
-        estimates: list[Estimate | None] = [None] * len(found.settings)
+        tuning, measure = self.tuning, self.tuning.goal
+        varying = [name for name in self.swept if len({one.params[name] for one in tuning.settings}) > 1]
+        estimates: list[Estimate | None] = [None] * len(tuning.settings)
         if len(varying) == 1:
-            estimates, _ = measured(measure, found.settings)
+            estimates, _ = measured(measure, tuning.settings)
         settings = [
             SettingValue(one.params, value, None if estimate is None else estimate.interval)
-            for one, value, estimate in zip(found.settings, found.values, estimates, strict=True)
+            for one, value, estimate in zip(tuning.settings, tuning.values, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
@@ -256,17 +256,17 @@ class TuneResult(PictureResult):
         """The best settings, and what to make of them."""
         from harness.report.tuning import tuning_blocks
 
-        doubtful = self.found.lead.within_noise and not self.found.default_wins
+        doubtful = self.tuning.lead.within_noise and not self.tuning.default_wins
         advice = "Keep the default; to run the best of these all the same" if doubtful else "Run it"
         command = [CommandText(f"{advice}: {self.command}")] if self.command is not None else []
-        return [*tuning_blocks(self.found, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
+        return [*tuning_blocks(self.tuning, self.swept, self.options.top), Paragraphs([self.tried_on, *command])]
 
     def table(self) -> Table:
         """A row for each setting that was tried, the best first."""
-        found = self.found
+        tuning = self.tuning
         rows = [
             [*(parameter_cell(one.params[name]) for name in self.swept), value, *count_cells(one.counts)]
-            for one, value in ((found.settings[place], found.values[place]) for place in found.ranking)
+            for one, value in ((tuning.settings[place], tuning.values[place]) for place in tuning.ranking)
         ]
         return Table([*self.swept, "value", *COUNTS], rows)
 

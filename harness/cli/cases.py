@@ -66,15 +66,15 @@ def diff_command(a: str, b: str, options: DiffCommandOptions) -> None:
     _print_cases(compare_cases(one, other, options), output_format(options.style))
 
 
-def _print_cases(found: CasesResult | DifferencesResult, style: Format) -> None:
+def _print_cases(result: CasesResult | DifferencesResult, style: Format) -> None:
     """Print the cases with a heading; on a terminal, through a pager if they are many."""
-    heading = found.heading
+    heading = result.heading
     if style is not Format.TABLE:
         for line in heading:
             remark(line)
-        sys.stdout.writelines(found.parts(style))
+        sys.stdout.writelines(result.parts(style))
         return
-    table = found.table()
+    table = result.table()
     if sys.stdout.isatty() and len(table.rows) + len(heading) + 4 > shutil.get_terminal_size().lines:
         click.echo_via_pager(_pages(table, heading))
     else:
@@ -174,10 +174,10 @@ def status_command(file: str | None, options: StatusCommandOptions) -> None:
         return
     watch, state = RunWatch(find_run(file)), RunState.RUNNING
     while state is RunState.RUNNING:
-        found = watch.look()
-        state = found.run.state
+        result = watch.look()
+        state = result.run.state
         click.clear()
-        emit_result(found, options.style)
+        emit_result(result, options.style)
         sys.stdout.flush()
         if state is RunState.RUNNING:
             time.sleep(options.every)

@@ -100,20 +100,21 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
         )
     from harness.api.comparisons import CompareResult, compare, compare_table
 
-    found: Any
+    result: Any
     if options.typed:
-        found = compare_table(transcripts, options)
+        result = compare_table(transcripts, options)
     else:
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
-        found = _sequential(opened, options) if options.sequential else compare(opened, options)
+        result = _sequential(opened, options) if options.sequential else compare(opened, options)
     # Before anything is printed: where nobody has said what is worse, it is refused.
-    is_worse = options.fail_if_worse and found.first_is_worse
+    is_worse = options.fail_if_worse and result.first_is_worse
     # A picture that cannot be drawn is refused before anything is printed, too.
-    draw(found, options)
+    draw(result, options)
     style = output_format(options.style)
-    emit_result(found, style, everything=options.everything)
-    if style is Format.TABLE and not options.everything and isinstance(found, CompareResult) and found.found.paired:
+    emit_result(result, style, everything=options.everything)
+    paired = isinstance(result, CompareResult) and result.comparison.paired
+    if style is Format.TABLE and not options.everything and paired:
         remark("--all shows everything: McNemar's tables, all p-values, time and memory, how the cases were drawn")
     return 1 if is_worse else 0
 
@@ -140,9 +141,9 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
         return
     if "ece" not in (options.statistic or "").split(","):
         _check_numbers_plot(opened, options)
-    found = rate(opened, options)
-    draw(found, options)
-    emit_result(found, options.style)
+    result = rate(opened, options)
+    draw(result, options)
+    emit_result(result, options.style)
 
 
 @click.command("confusion")
@@ -161,9 +162,9 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     check_plot(options.plot)
     from harness.api.confusion import confusion
 
-    found = confusion(find_or_run(transcripts, options), options)
-    draw(found, options)
-    emit_result(found, options.style)
+    result = confusion(find_or_run(transcripts, options), options)
+    draw(result, options)
+    emit_result(result, options.style)
 
 
 _NOTHING_TO_DRAW = "--plot draws what --by shows: name a column, such as --by truth"
@@ -243,10 +244,10 @@ def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> N
 
     if options.pilot and not transcripts:
         raise UsageError("--from: name one or two transcripts")
-    found = power(find_transcripts(transcripts, options) if transcripts else None, options)
-    emit_result(found, options.style)
-    if isinstance(found, PowerResult):
-        draw(found, options, width=options.picture_width)
+    result = power(find_transcripts(transcripts, options) if transcripts else None, options)
+    emit_result(result, options.style)
+    if isinstance(result, PowerResult):
+        draw(result, options, width=options.picture_width)
     elif options.plot is not None:
         raise UsageError("--plot: the rules of 3 and 30 are two numbers, not a curve")
 

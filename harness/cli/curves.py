@@ -86,11 +86,11 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         if given.get("zoom") and options.axes == "log":
             raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
         opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
-        found: CurveResult = getattr(curves, view.name)(opened, options)
-        _draw(found, options)
-        emit_result(found, options.style)
+        result: CurveResult = getattr(curves, view.name)(opened, options)
+        _draw(result, options)
+        emit_result(result, options.style)
         if "scores" in given:
-            found.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
+            result.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
             remark(f"picture: {options.scores}")
 
     return call
@@ -103,15 +103,15 @@ class CmcCommandOptions(CmcOptions, CurveCommandOptions):
 def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     """The same for ranks, which may be of matrices."""
     check_plot(options.plot)
-    found = curves.cmc(find_ranks(transcripts, options), options)
-    _draw(found, options)
-    emit_result(found, options.style)
+    result = curves.cmc(find_ranks(transcripts, options), options)
+    _draw(result, options)
+    emit_result(result, options.style)
 
 
-def _draw(found: "CurveResult", options: DrawingOptions) -> None:
-    draw(found, options)
+def _draw(result: "CurveResult", options: DrawingOptions) -> None:
+    draw(result, options)
     if options.gnuplot is not None:
-        text = found.gnuplot(options.gnuplot, found.pictured.taken_from(options))
+        text = result.gnuplot(options.gnuplot, result.pictured.taken_from(options))
         write_output(options.gnuplot, text, force=options.force, what="the script")
         remark(f"gnuplot script: {options.gnuplot}")
 

@@ -27,9 +27,9 @@ def sweep_command(test: str, options: SweepCommandOptions) -> int:
     \b
     hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
-    found = sweep(test, options.interface, options, progress=progress())
-    emit_result(found, options.style)
-    return 1 if found.all_errors else 0
+    result = sweep(test, options.interface, options, progress=progress())
+    emit_result(result, options.style)
+    return 1 if result.all_errors else 0
 
 
 class TuneCommandOptions(InterfaceOptions, TuneOptions, FormatOptions):

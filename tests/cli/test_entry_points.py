@@ -41,7 +41,7 @@ class Agreed(Extension):
             raise UsageError("--agreed needs the same cases; leave out --unpaired")
         return replace(options, statistic="rate")
     def add(self, result, options):
-        success = result.found.aligned.success
+        success = result.comparison.aligned.success
         count = int((success == success[0]).all(axis=0).sum())
         if count < options.least:
             raise UsageError(f"--least {options.least}: only {count} cases agree")

@@ -44,8 +44,8 @@ def anova_command(transcripts: Sequence[str], options: AnovaCommandOptions) -> N
     hate anova wisard --by truth,positive
     hate anova wisard witch --by truth
     """
-    found = anova(find_or_run(transcripts, options), options)
-    emit_result(found, options.style)
+    result = anova(find_or_run(transcripts, options), options)
+    emit_result(result, options.style)
 
 
 def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **settings: Any) -> "AnovaResult":
@@ -60,5 +60,5 @@ def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **setti
     if not all(options.by):
         raise UsageError(f"--by {','.join(options.by)}: a column is empty; write COLUMN,COLUMN")
     opened = open_transcripts(transcripts, options)
-    found = analyse_variance(opened.runs(), ",".join(options.by), options, partial=options.partial)
-    return AnovaResult(found, opened.notes)
+    analysis = analyse_variance(opened.runs(), ",".join(options.by), options, partial=options.partial)
+    return AnovaResult(analysis, opened.notes)

@@ -18,43 +18,43 @@ _LITTLE = 0.001
 class AnovaResult(Result):
     """Main effects and two-way interactions of columns, and of the algorithm if there are several."""
 
-    found: VarianceAnalysis
+    analysis: VarianceAnalysis
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """As documented for the command."""
-        found, sample = self.found, self.found.sampling.sample
+        analysis, sample = self.analysis, self.analysis.sampling.sample
         return {
-            "test": identity_json(found.aligned.headers[0].test),
-            "transcripts": [{"name": name} for name in found.aligned.names],
+            "test": identity_json(analysis.aligned.headers[0].test),
+            "transcripts": [{"name": name} for name in analysis.aligned.names],
             "anova": {
-                "factors": [{"name": factor.name, "levels": factor.levels} for factor in found.factors],
-                "cases": found.aligned.n,
+                "factors": [{"name": factor.name, "levels": factor.levels} for factor in analysis.factors],
+                "cases": analysis.aligned.n,
                 "units": sample.units,
                 "strata": sample.strata,
-                "target": found.sampling.target,
-                "terms": found.terms,
+                "target": analysis.sampling.target,
+                "terms": analysis.terms,
             },
         }
 
     def blocks(self) -> Sequence[Block]:
         """A row for each term, and sentences."""
-        return anova_blocks(self.found)
+        return anova_blocks(self.analysis)
 
     def table(self) -> Table:
         """A row for each term."""
-        return tidy_table(self.found)
+        return tidy_table(self.analysis)
 
 
-def anova_blocks(found: VarianceAnalysis, level: float = 0.05) -> list[Block]:
+def anova_blocks(analysis: VarianceAnalysis, level: float = 0.05) -> list[Block]:
     """A row for each term, what was shown, and how the cases were sampled."""
-    test = found.aligned.headers[0].test
+    test = analysis.aligned.headers[0].test
     return [
-        Heading(f"{test.name} {test.version}: analysis of variance, {', '.join(found.aligned.names)}"),
-        table_of(found.terms, _COLUMNS),
-        Paragraphs(_lines(found, level)),
+        Heading(f"{test.name} {test.version}: analysis of variance, {', '.join(analysis.aligned.names)}"),
+        table_of(analysis.terms, _COLUMNS),
+        Paragraphs(_lines(analysis, level)),
         Heading("How the cases were sampled"),
-        Paragraphs(sampling_lines(found.sampling, None)),
+        Paragraphs(sampling_lines(analysis.sampling, None)),
     ]
 
 
@@ -69,27 +69,27 @@ _COLUMNS = [
 ]
 
 
-def tidy_table(found: VarianceAnalysis) -> Table:
+def tidy_table(analysis: VarianceAnalysis) -> Table:
     """A row for each term, for programs."""
-    return tidy_table_of(found.terms, _COLUMNS)
+    return tidy_table_of(analysis.terms, _COLUMNS)
 
 
 def _name(term: TestedTerm) -> str:
     return " x ".join(term.factors)
 
 
-def _lines(found: VarianceAnalysis, level: float) -> list[str]:
+def _lines(analysis: VarianceAnalysis, level: float) -> list[str]:
     lines = [
         _sentence(term, term.p_adjusted)
-        for term in found.terms
+        for term in analysis.terms
         if term.p_adjusted is not None and term.p_adjusted <= level
     ]
     if not lines:
         lines.append("No column and no pair of columns was shown to matter.")
-    aliased = [_name(term) for term in found.terms if not term.df]
+    aliased = [_name(term) for term in analysis.terms if not term.df]
     if aliased:
         lines.append(f"Cannot be told from the other terms, as one column follows from another: {', '.join(aliased)}.")
-    lone = [_name(term) for term in found.terms if term.df and term.p_value is None]
+    lone = [_name(term) for term in analysis.terms if term.df and term.p_value is None]
     if lone:
         lines.append(f"Too few units for a test in some groups: {', '.join(lone)}.")
     return lines

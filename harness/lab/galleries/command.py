@@ -57,6 +57,6 @@ def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions)
     hate galleries pca.npy lda.npy --by day --mix --plot galleries.svg
     """
     check_plot(options.plot)
-    found = galleries(matrices, options)
-    draw(found, options)
-    emit_result(found, options.style)
+    result = galleries(matrices, options)
+    draw(result, options)
+    emit_result(result, options.style)

@@ -25,24 +25,24 @@ MAX_NAMES = 3
 class GalleriesResult(PictureResult):
     """The experiment with each set of images as the gallery, and a test of whether they differ."""
 
-    found: Sequence[GalleryComparison]
+    comparisons: Sequence[GalleryComparison]
     # The curve of every gallery.
     curves: Sequence[Curve]
     confidence: float
 
     def payload(self) -> Any:
         """The curves and the tests."""
-        return curves_json(self.curves, self.confidence) | {"galleries": self.found}
+        return curves_json(self.curves, self.confidence) | {"galleries": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
         """Curves and tests."""
-        return gallery_blocks(self.found, self.curves, self.confidence)
+        return gallery_blocks(self.comparisons, self.curves, self.confidence)
 
     def table(self) -> Table:
         """The tests."""
-        return tidy_effect_table(self.found)
+        return tidy_effect_table(self.comparisons)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The curves."""
         return plot_chart(curve_chart(CMC, self.curves, self.confidence), look, height=CMC.height)
 

@@ -53,6 +53,6 @@ def methods_command(transcripts: Sequence[str], options: MethodsCommandOptions) 
     hate methods pca.npy --gallery day=1 --stratum subject --plot methods.svg
     """
     check_plot(options.plot)
-    found = methods(find_ranks(transcripts, options), options)
-    draw(found, options)
-    emit_result(found, options.style)
+    result = methods(find_ranks(transcripts, options), options)
+    draw(result, options)
+    emit_result(result, options.style)

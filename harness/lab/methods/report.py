@@ -24,24 +24,24 @@ PANEL = 2.3
 class MethodsResult(PictureResult):
     """Standard errors of recognition rates by several methods."""
 
-    found: Sequence[MethodComparison]
+    comparisons: Sequence[MethodComparison]
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """Every method, rank by rank."""
-        return {"methods": self.found}
+        return {"methods": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
         """The methods side by side."""
-        return method_blocks(self.found)
+        return method_blocks(self.comparisons)
 
     def table(self) -> Table:
         """A row for each method and rank."""
-        return tidy_method_table(self.found)
+        return tidy_method_table(self.comparisons)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The errors."""
-        return plot_methods(self.found, look)
+        return plot_methods(self.comparisons, look)
 
 
 def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:

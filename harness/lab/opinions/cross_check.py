@@ -54,8 +54,8 @@ class CrossCheckExtension(SuccessExtension):
     def add(self, result: CompareResult, options: CompareOptions) -> Addition:
         """Both opinions on every pair."""
         rope = CrossCheckOptions.taken_from(options).rope
-        opinions = [_opinion(result.found, pair, rope) for pair in result.pairs]
-        return Addition(opinions, _blocks(result.found, opinions), self.remarks(result, options))
+        opinions = [_opinion(result.comparison, pair, rope) for pair in result.pairs]
+        return Addition(opinions, _blocks(result.comparison, opinions), self.remarks(result, options))
 
 
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:

@@ -73,7 +73,7 @@ class FoldsExtension(SuccessExtension):
     def add(self, result: CompareResult, options: CompareOptions) -> Addition:
         """Every pair over the folds that a column names."""
         own = FoldsOptions.taken_from(options)
-        opinions = _opinions(result.found, own.folds or "", own.rope)
+        opinions = _opinions(result.comparison, own.folds or "", own.rope)
         return Addition([one.record() for one in opinions], _blocks(opinions), self.remarks(result, options))
 
 

@@ -29,7 +29,7 @@ class SuccessExtension(Extension[CompareOptions, CompareResult]):
 
     def remarks(self, result: CompareResult, options: CompareOptions) -> list[str]:
         """Why the rate is compared, if something else counts in the test."""
-        main = result.found.aligned.headers[0].test.main_measure
+        main = result.comparison.aligned.headers[0].test.main_measure
         if options.statistic is not None or main == RATE:
             return []
         return [f"{self.flag} is about success, so the rate is compared; without it, {main}"]

@@ -31,43 +31,43 @@ BARS = 25
 class PermutationResult(PictureResult):
     """Recognition rates of the same people with other choices of image; `other` is with the other way of sampling."""
 
-    found: PermutedRates
+    permuted: PermutedRates
     other: PermutedRates | None = None
 
     def payload(self) -> Any:
         """As documented for the command."""
-        found, options = self.found, self.found.options
+        permuted, options = self.permuted, self.permuted.options
         payload = {
             "experiments": options.experiments,
             "seed": options.seed,
             "sampling": "balanced" if options.balanced else "unbalanced",
             "target": "these people, other choices of image",
-            "people": found.permuted.people,
-            "left_out": found.left_out,
-            "image_pairs": found.image_pairs,
+            "people": permuted.permuted.people,
+            "left_out": permuted.left_out,
+            "image_pairs": permuted.image_pairs,
             "differ": options.differ,
             "agree": options.agree,
             "confidence": options.confidence,
-            **_distributions(found),
+            **_distributions(permuted),
         }
         return payload if self.other is None else payload | {"unbalanced": _distributions(self.other)}
 
     def blocks(self) -> Sequence[Block]:
         """Rates and pairs."""
-        return permutation_blocks(self.found, self.other)
+        return permutation_blocks(self.permuted, self.other)
 
     def table(self) -> Table:
         """A row for each rank of an algorithm, and of a pair where there are several."""
-        return rank_table(self.found)
+        return rank_table(self.permuted)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The distributions."""
-        return plot_permutation(self.found, look, self.other)
+        return plot_permutation(self.permuted, look, self.other)
 
 
-def _distributions(found: PermutedRates) -> dict[str, Any]:
-    named = zip(found.names, found.rates, strict=True)
-    return {"algorithms": [{"name": name, "rates": rates} for name, rates in named], "pairs": found.pairs}
+def _distributions(permuted: PermutedRates) -> dict[str, Any]:
+    named = zip(permuted.names, permuted.rates, strict=True)
+    return {"algorithms": [{"name": name, "rates": rates} for name, rates in named], "pairs": permuted.pairs}
 
 
 def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None) -> list[Block]:

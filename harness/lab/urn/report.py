@@ -22,12 +22,12 @@ NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
 class UrnResult(PictureResult):
     """Which way of sampling explains how a rate varies from trial to trial."""
 
-    found: UrnExperiment
+    experiment: UrnExperiment
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """As documented for the command."""
-        found, options = self.found, self.found.options
+        experiment, options = self.experiment, self.experiment.options
         return {
             "rows": [
                 {
@@ -40,34 +40,34 @@ class UrnResult(PictureResult):
                     "p_values": row.mixing.p_values,
                     "compatible": row.compatible,
                 }
-                for row in found.rows
+                for row in experiment.rows
             ],
             "group": options.group,
             "trial": options.trial,
             "shuffle": options.shuffle,
             "resample": options.resample,
             "design": options.proposed,
-            "groups": found.groups,
-            "trials": found.trials,
-            "elements": found.elements,
+            "groups": experiment.groups,
+            "trials": experiment.trials,
+            "elements": experiment.elements,
             "runs": options.runs,
             "permutations": options.permutations,
             "alpha": options.alpha,
             "seed": options.seed,
-            "next": found.next,
+            "next": experiment.next,
         }
 
     def blocks(self) -> Sequence[Block]:
         """The variances, and what they say."""
-        return urn_blocks(self.found)
+        return urn_blocks(self.experiment)
 
     def table(self) -> Table:
         """A row for each threshold and run."""
-        return tidy_table(self.found)
+        return tidy_table(self.experiment)
 
-    def drawn(self, look: PictureOptions) -> Picture:
+    def make_picture(self, look: PictureOptions) -> Picture:
         """The variances."""
-        return plot_urn(self.found, look)
+        return plot_urn(self.experiment, look)
 
 
 def urn_blocks(experiment: UrnExperiment) -> list[Block]:

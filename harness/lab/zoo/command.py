@@ -40,8 +40,8 @@ def zoo_command(transcripts: Sequence[str], options: ZooCommandOptions) -> None:
     hate zoo scores.jsonl --subjects claimed,real
     """
     _two_columns(options)
-    found = zoo(find_or_run(transcripts, options), options)
-    emit_result(found, options.style)
+    result = zoo(find_or_run(transcripts, options), options)
+    emit_result(result, options.style)
 
 
 def zoo(transcripts: Transcripts, options: ZooOptions | None = None, **settings: Any) -> "ZooResult":

@@ -27,20 +27,20 @@ class ZooResult(Result):
 
     test: TestInfo
     columns: tuple[str, str]
-    found: Sequence[Zoo]
+    zoos: Sequence[Zoo]
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         """As documented for the command."""
-        return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.found}
+        return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.zoos}
 
     def blocks(self) -> Sequence[Block]:
         """Tests, counts, and the people with the lowest genuine scores."""
-        return zoo_blocks(self.test, self.found)
+        return zoo_blocks(self.test, self.zoos)
 
     def table(self) -> Table:
         """A row for each person."""
-        return subject_table(self.found)
+        return subject_table(self.zoos)
 
 
 def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:

@@ -289,7 +289,7 @@ def test_a_thousand_labels_counted_one_by_one(
     path = write_transcript(tmp_path_factory.mktemp("c") / "t.jsonl", records, task="label", algorithm="t")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("harness.analysis.confusion.MAX_ESTIMATED", 0)
-        [found] = harness.confusion(path, weights="w" if weighted else None).found
+        [found] = harness.confusion(path, weights="w" if weighted else None).matrices
     labels = sorted({*truth, *(one for one in said if one is not None)})
     assert list(found.labels) == labels
     for place, label in enumerate(labels):
