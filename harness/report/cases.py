@@ -59,7 +59,6 @@ def view_line(view: CaseSelection) -> str:
 
 
 def view_table(view: CaseSelection) -> Table:
-    """A row for each case."""
     columns = [(name, name in SHOW_FIXED) for name in SHOW_COLUMNS]
     columns += [(name, False) for name in _design_columns(view.run.header, [*SHOW_COLUMNS, *view.run.columns])]
     # Without case columns that have the name of a record's own field: the two would look the same.

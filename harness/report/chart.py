@@ -131,7 +131,6 @@ class Series:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """All points."""
         return list(zip(numbers_of(self.columns, self.x), numbers_of(self.columns, self.y), strict=True))
 
     @property

@@ -10,14 +10,14 @@ from harness.analysis.sampling import estimate_json
 from harness.analysis.value_errors import Agreement
 from harness.report.blocks import Block, Heading, Paragraphs
 from harness.report.comparison_details import (
-    asked_blocks,
     detail_blocks,
     margin_blocks,
     operating_blocks,
+    requested_blocks,
     tutorial_blocks,
 )
 from harness.report.groups import breakdown_json
-from harness.report.numbers import left_out_line, p_is, sampling_lines, target_words, why_untested
+from harness.report.numbers import left_out_line, p_text, sampling_lines, target_words, why_untested
 from harness.report.pairs import PairOutput, design_table, pair_records, pair_table_of
 from harness.report.runs import ranking_table, run_records, summary_table
 from harness.report.verdicts import disagreement, error_lines, pair_verdict
@@ -27,7 +27,7 @@ from harness.stats.multiplicity import Multiplicity
 MAX_TABLES = 6
 MAX_PAIRS = 12
 # Then the best run is shown against so many that follow it, and so many are ranked in a summary.
-TOLD = 10
+MAX_FOLLOWING = 10
 MAX_RANKED = 30
 
 
@@ -37,7 +37,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
         return comparison_blocks(comparison)
     blocks = _answer(comparison, verdicts=1)
     if not _shows_pairs(comparison):
-        pairs = comparison.pairs_of_best(TOLD)
+        pairs = comparison.pairs_of_best(MAX_FOLLOWING)
         blocks += [
             Heading(f"{first_words(comparison)} and the {len(pairs)} that follow"),
             pair_table_of(comparison, PairOutput.SHORT, pairs),
@@ -51,7 +51,7 @@ def comparison_summary(comparison: Comparison) -> list[Block]:
         lines = [f"only A: {comparison.aligned.counted} on which A succeeded and B failed."]
         lines += [line for pair in comparison.pairs for line in disagreement(comparison, pair)]
         blocks.append(Paragraphs([*lines, *comparison.cautions]))
-    return [*blocks, *operating_blocks(comparison), *asked_blocks(comparison)]
+    return [*blocks, *operating_blocks(comparison), *requested_blocks(comparison)]
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
@@ -65,7 +65,12 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
         blocks.append(Paragraphs([*joint_lines(comparison), combined_line(comparison)]))
     blocks += [Paragraphs(measure_lines(comparison))] if comparison.other_measure else []
     if pairs:
-        blocks += _pair_blocks(comparison)
+        blocks.append(Heading("Pairs"))
+        blocks += [] if comparison.other_measure else [pair_table_of(comparison, PairOutput.INDEPENDENT)]
+        blocks += [design_table(comparison)] if comparison.by_design else []
+        flips = _flip_lines(comparison) if comparison.by_design else []
+        for lines in (flips, multiplicity_lines(comparison), comparison.cautions):
+            blocks += [Paragraphs(list(lines))] if lines else []
     blocks += detail_blocks(comparison, pairs=pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
@@ -92,7 +97,7 @@ def _unpaired_blocks(comparison: Comparison) -> list[Block]:
         Paragraphs(lines),
         summary_table(comparison),
         pair_table_of(comparison, table),
-        *asked_blocks(comparison),
+        *requested_blocks(comparison),
         Heading("Verdicts"),
         Paragraphs([*verdicts, *failed, *comparison.machine_cautions]),
         *margin_blocks(comparison),
@@ -119,16 +124,6 @@ def first_words(comparison: Comparison) -> str:
     return "The best" if comparison.measure.directed else "The largest"
 
 
-def _pair_blocks(comparison: Comparison) -> list[Block]:
-    blocks: list[Block] = [Heading("Pairs")]
-    blocks += [] if comparison.other_measure else [pair_table_of(comparison, PairOutput.INDEPENDENT)]
-    if comparison.by_design:
-        blocks.append(design_table(comparison))
-        blocks += [Paragraphs(lines)] if (lines := _flip_lines(comparison)) else []
-    blocks += [Paragraphs(lines)] if (lines := multiplicity_lines(comparison)) else []
-    return [*blocks, Paragraphs(list(comparison.cautions))] if comparison.cautions else blocks
-
-
 def ranking_lines(comparison: Comparison) -> list[str]:
     """What the letters mean, what is compared, and what the intervals are for."""
     lines = ["Algorithms that share a letter cannot be told apart."] if comparison.baseline is None else []
@@ -145,17 +140,17 @@ def joint_lines(comparison: Comparison) -> list[str]:
     lines, q = [], comparison.cochran
     # It is a test of success, and says nothing about another measure.
     if q is not None and not comparison.other_measure:
-        independent = f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_is(q.p_value)}"
+        independent = f"Cochran's Q = {q.statistic:.3f}, {q.df} degrees of freedom, {p_text(q.p_value)}"
         lines.append(f"{independent} (if cases were independent).")
     if (wald := comparison.wald) is not None and isfinite(wald.f) and wald.df_error > 0:
         lines.append(
             f"With the design: F = {wald.f:.3f} on {wald.df} and {wald.df_error:.1f} degrees of freedom, "
-            f"{p_is(wald.p_value)}."
+            f"{p_text(wald.p_value)}."
         )
     elif wald is not None and isnan(wald.p_value):
         lines.append(f"With the design there is no test of all together: {why_untested(wald, 'algorithms')}.")
     elif wald is not None:
-        lines.append(f"With the design: two of them differ by the same in every unit, {p_is(wald.p_value)}.")
+        lines.append(f"With the design: two of them differ by the same in every unit, {p_text(wald.p_value)}.")
     if comparison.baseline is None:
         lines.append("Algorithms that share a letter cannot be told apart.")
     return lines

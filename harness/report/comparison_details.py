@@ -25,10 +25,15 @@ MAX_ITEMS = 10
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Agreement, win rates, costs, groups and items."""
     wins = win_blocks(comparison) if pairs else []
-    return [*agreement_blocks(comparison), *wins, *resource_blocks(comparison, pairs=pairs), *asked_blocks(comparison)]
+    return [
+        *agreement_blocks(comparison),
+        *wins,
+        *resource_blocks(comparison, pairs=pairs),
+        *requested_blocks(comparison),
+    ]
 
 
-def asked_blocks(comparison: Comparison) -> list[Block]:
+def requested_blocks(comparison: Comparison) -> list[Block]:
     """Groups and items, where they were asked for."""
     blocks: list[Block] = []
     # P-values of groups are Holm's, but of runs on different cases corrected as those of all cases.

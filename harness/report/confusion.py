@@ -22,7 +22,11 @@ def confusion_blocks(
             *_matrix(confusion.labels, confusion.matrix.tolist(), whole),
             class_table(confusion, confidence),
         ]
-        blocks += _confused(confusion, pairs)
+        rows: list[list[Cell]] = [
+            [pair.truth, pair.answer, count(pair.count), pair.share] for pair in confusion.confused[:pairs]
+        ]
+        confused = Table(["truth", "mistaken for", "times", "share of truth"], rows)
+        blocks.append(confused if rows else Paragraphs(["No class was mistaken for another."]))
         blocks.append(Paragraphs(confusion_notes(confusion)))
     if len(confusions) == 2:
         a, b = confusions
@@ -75,14 +79,6 @@ def class_table(confusion: Confusion, confidence: float) -> Table:
 
 def _rate(rate: ClassRate) -> tuple[Cell, Cell]:
     return rate.rate, interval_cell(rate.interval)
-
-
-def _confused(confusion: Confusion, max_pairs: int) -> list[Block]:
-    pairs = confusion.confused[:max_pairs]
-    if not pairs:
-        return [Paragraphs(["No class was mistaken for another."])]
-    rows: list[list[Cell]] = [[pair.truth, pair.answer, count(pair.count), pair.share] for pair in pairs]
-    return [Table(["truth", "mistaken for", "times", "share of truth"], rows)]
 
 
 def confusion_notes(confusion: Confusion) -> list[str]:

@@ -70,7 +70,7 @@ def summary_text(curve: Curve, name: str) -> str:
 def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str]) -> Series:
     columns = _columns(view, curve, x)
     band = view.band(curve, columns) if curve.bands else None
-    of_rates = _of_rates(view, 0.0, 0.0) is not None
+    of_rates = _rate_point(view, 0.0, 0.0) is not None
     return Series(
         name=curve.name,
         columns=columns,
@@ -87,7 +87,7 @@ def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str])
         path=_front(curve) if of_rates else None,
         marks=list(_marks(view, curve)),
         outlines=[
-            [point for fpr, tpr in mean.ellipse.path().tolist() if (point := _of_rates(view, fpr, 1 - tpr))]
+            [point for fpr, tpr in mean.ellipse.path().tolist() if (point := _rate_point(view, fpr, 1 - tpr))]
             for mean in curve.means
             if mean.ellipse is not None and of_rates
         ],
@@ -109,7 +109,7 @@ def _columns(view: CurveView, curve: Curve, x: ChartAxis) -> Columns:
     return columns
 
 
-def _of_rates(view: CurveView, fpr: float, fnr: float) -> tuple[float, float] | None:
+def _rate_point(view: CurveView, fpr: float, fnr: float) -> tuple[float, float] | None:
     """Where a point with these rates is in a view of rates; None in any other."""
     of = {"fpr": fpr, "fnr": fnr, "tpr": 1 - fnr}
     return (of[view.x.column], of[view.y.column]) if {view.x.column, view.y.column} <= of.keys() else None
@@ -129,7 +129,7 @@ def _marks(view: CurveView, curve: Curve) -> Iterator[Mark]:
     rates += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
     rates += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
     for fpr, fnr, shape in rates:
-        if (point := _of_rates(view, fpr, fnr)) is not None:
+        if (point := _rate_point(view, fpr, fnr)) is not None:
             yield Mark(*point, shape)
 
 

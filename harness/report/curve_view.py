@@ -85,7 +85,6 @@ def upper_rates(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxi
 
 
 def no_band(_curve: Curve, _columns: Columns) -> Band | None:
-    """None."""
     return None
 
 

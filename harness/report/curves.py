@@ -41,7 +41,6 @@ def curve_blocks(
 
 
 def _summary_table(view: CurveView, curves: Sequence[Curve], confidence: float) -> Table:
-    """A row for each curve."""
     level, sizes, names = percent(confidence), ["positives", "negatives"], view.summaries
     if not all(curve.has_negatives for curve in curves):
         sizes, names = ["objects", "false positives"], ["average_precision"]
@@ -191,7 +190,6 @@ _SHOWN = (0, 3, 6)
 
 
 def _recall_table(curves: Sequence[Curve], confidence: float) -> Table:
-    """A row for each curve."""
     levels = [f"at {_fraction(float(FALSE_POSITIVES[index]))}" for index in _SHOWN]
     rows: list[list[Cell]] = []
     for curve in curves:
@@ -231,7 +229,6 @@ def rank_band_lines(curves: Sequence[Curve]) -> list[str]:
 
 
 def rank_table(curves: Sequence[Curve], confidence: float) -> Table:
-    """A row for each curve."""
     longest = max(curve.size for curve in curves)
     ranks = [rank for rank in MATCH_RANKS[1:] if rank <= longest]
     columns = ["name", "probes", "gallery", "rank 1", percent(confidence)]

@@ -91,7 +91,7 @@ def _limits(name: str, axis: ChartAxis, limits: AxisLimits | None) -> list[str]:
     return [f"set {name}range [{low}:{high}]", "set size noratio"]
 
 
-def _at(name: str, axis: ChartAxis, column: str) -> str:
+def _using(name: str, axis: ChartAxis, column: str) -> str:
     """A column by its name, as it is placed on its axis."""
     return f'"{column}"' if axis.scale == "linear" else f'({name}_at(column("{column}")))'
 
@@ -107,9 +107,9 @@ def _band(chart: Chart, number: int, series: Series) -> str:
         # gnuplot fills between heights only.
         return ""
     data = f"$curve{number}{_every(series)}" if band.columns is series.columns else f"$band{number}"
-    x, low, high = _at("x", chart.x, band.x), _at("y", chart.y, band.low), _at("y", chart.y, band.high)
+    x, low, high = _using("x", chart.x, band.x), _using("y", chart.y, band.low), _using("y", chart.y, band.high)
     if band.bars:
-        at = f"{x}:{_at('y', chart.y, series.y)}:{low}:{high}"
+        at = f"{x}:{_using('y', chart.y, series.y)}:{low}:{high}"
         return f"{data} using {at} with yerrorbars linecolor '{colour(number)}' pointtype 7 pointsize 0.4 notitle"
     fill = f"linecolor '{colour(number)}' fillstyle transparent solid 0.15 noborder notitle"
     return f"{data} using {x}:{low}:{high} with filledcurves {fill}"
@@ -121,6 +121,6 @@ def _line(chart: Chart, number: int, series: Series, names: PictureNames) -> str
     dash = f"({','.join(f'{2 * one:g}' for one in dashes(number))})" if dashes(number) else "1"
     look = f"linecolor '{colour(number)}' dashtype {dash} linewidth 1.5"
     title = f"{names.shown(series.name)}, {series.summary}"
-    using = f"{_at('x', chart.x, series.x)}:{_at('y', chart.y, series.y)}"
+    using = f"{_using('x', chart.x, series.x)}:{_using('y', chart.y, series.y)}"
     data = f"$curve{number}" if whole else f"$curve{number}{_every(series)}"
     return f"{data} using {using} with {STYLES[series.step]} {look} title {quoted(title)}"

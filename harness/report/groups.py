@@ -32,7 +32,7 @@ from harness.report.blocks import (
 from harness.report.numbers import (
     distance,
     estimate_cells,
-    p_is,
+    p_text,
     percent,
     why_untested,
 )
@@ -64,7 +64,7 @@ def group_blocks(
         *([f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []),
         *gap_lines(by, names, measure, replication),
         *_interactions(by, names, pairs, replication),
-        *_turns(by, names, pairs, measure, replication),
+        *_lead_changes(by, names, pairs, measure, replication),
         *_gap_differences(by, names, pairs, measure, replication),
     ]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
@@ -156,27 +156,29 @@ def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pair
 
 def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
     """The worst group of each run, and how far it is from the best."""
-    gaps = zip(names, by.gaps, strict=True)
-    return [_gap(by.column, name, gap, measure, replication) for name, gap in gaps if gap is not None]
+    lines = []
+    for name, gap in zip(names, by.gaps, strict=True):
+        if gap is None:
+            continue
+        estimate, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
+        worst, best = ("is worst", "best") if gap.directed else ("has least", "most")
+        text = f"{name} {worst} where {by.column} is {gap.worst} and {best} where it is {gap.best}: "
+        text += f"{distance(abs(estimate.value), rate=measure.share)} apart"
+        if estimate.interval is not None:
+            low, high = sorted((sign * estimate.interval.low, sign * estimate.interval.high))
+            limits = f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
+            text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
+        if gap.untested is not None:
+            text += f". It was not tested whether all groups are equal: {why_untested(gap.untested, 'groups')}"
+        elif gap.p_value is not None:
+            text += f"; test that all groups are equal: {p_text(gap.p_value)}"
+        lines.append(f"{text}.")
+    return lines
 
 
-def _gap(column: str, name: str, gap: Gap, measure: Measure, replication: Replication) -> str:
-    estimate, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
-    far = distance(abs(estimate.value), rate=measure.share)
-    if gap.directed:
-        text = f"{name} is worst where {column} is {gap.worst} and best where it is {gap.best}: {far} apart"
-    else:
-        text = f"{name} has least where {column} is {gap.worst} and most where it is {gap.best}: {far} apart"
-    if estimate.interval is not None:
-        low, high = sorted((sign * estimate.interval.low, sign * estimate.interval.high))
-        limits = f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
-        text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
-    if gap.untested is not None:
-        return f"{text}. It was not tested whether all groups are equal: {why_untested(gap.untested, 'groups')}."
-    return f"{text}; test that all groups are equal: {p_is(gap.p_value)}." if gap.p_value is not None else f"{text}."
-
-
-def _turns(by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication) -> list[str]:
+def _lead_changes(
+    by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
+) -> list[str]:
     """Where the order of two runs turns as the column grows."""
     if by.positions is None:
         return []
@@ -218,7 +220,7 @@ def _interactions(by: Breakdown, names: Sequence[str], pairs: Pairs, replication
         verdict = (
             "changes with" if interaction.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
         )
-        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_is(interaction.p_adjusted)}).")
+        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_text(interaction.p_adjusted)}).")
     return lines
 
 
@@ -238,7 +240,7 @@ def _gap_differences(
         ends = "are best and worst" if measure.directed else "have most and least"
         lines.append(
             f"The gap of {names[a]} is {gap_a}, that of {names[b]} {gap_b}: {apart} {more} ({level} interval {text}, "
-            f"whichever groups {ends}; {p_is(contrast.p_adjusted)})."
+            f"whichever groups {ends}; {p_text(contrast.p_adjusted)})."
         )
     return lines
 

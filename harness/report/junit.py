@@ -48,12 +48,10 @@ class JunitSuite:
 
     @property
     def seconds(self) -> float:
-        """The time of all cases."""
         return sum(case.seconds for case in self.cases)
 
 
 def junit_lines(suites: Sequence[JunitSuite]) -> Iterator[str]:
-    """The lines of the file."""
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield f"<testsuites{_counts(suites)}>"
     for suite in suites:

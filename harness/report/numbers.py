@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.stats.estimate import Estimate
 
 # More names than anyone reads in a line.
-MAX_TOLD = 10
+MAX_NAMES = 10
 INDEPENDENT = "for new cases, taken as independent"
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
@@ -50,7 +50,7 @@ def p_cell(value: float | None) -> Number:
     return Number(value, P)
 
 
-def p_is(value: float | None) -> str:
+def p_text(value: float | None) -> str:
     """A p-value in a sentence: p = 0.0123, p < 0.0001."""
     text = str(p_cell(value))
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
@@ -96,7 +96,6 @@ def method_words(method: str) -> str:
 
 
 def degrees_of_freedom(df: float) -> str:
-    """Degrees of freedom in words."""
     return f"{df:.0f} degree{'' if round(df) == 1 else 's'} of freedom"
 
 
@@ -110,7 +109,7 @@ def self_reported_notes(names: Sequence[str], judged: Sequence[str | None]) -> l
     notes = []
     for why in dict.fromkeys(why for why in judged if why):
         alike = [name for name, reason in zip(names, judged, strict=True) if reason == why]
-        notes.append(f"{join_names(alike, MAX_TOLD)} {'is' if len(alike) == 1 else 'are'} self-reported: {why}")
+        notes.append(f"{join_names(alike, MAX_NAMES)} {'is' if len(alike) == 1 else 'are'} self-reported: {why}")
     return notes
 
 

@@ -11,7 +11,6 @@ from harness.analysis.sampling import estimate_json, replication_json
 from harness.report.blocks import NONE, Column, P, Table, plain_table_of, records_of, table_of
 from harness.report.groups import tidy_group_table
 from harness.report.numbers import correction_name, percent
-from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
 
 
@@ -129,8 +128,13 @@ def _further_columns(name: str, level: str) -> list[Column[Pair]]:
             Column("p_value", "win_rate.estimate.p_value", shown=_WINS, head="p", form=P),
             Column("p_adjusted", "win_rate.estimate.p_adjusted", shown=_WINS, head="p corrected", form=P),
         ]
+
+    def ratio(pair: Pair) -> dict[str, Any] | None:
+        estimate = getattr(pair, name)
+        return None if estimate is None else estimate_json(estimate, "interval", "p_value", value="ratio")
+
     return [
-        Column(name, lambda pair: _ratio_json(getattr(pair, name)), shown=_JSON),
+        Column(name, ratio, shown=_JSON),
         Column("ratio", f"{name}.value", shown=_COSTS, head=f"ratio of {name}", form=".3f"),
         Column("interval", f"{name}.interval", shown=_COSTS, head=f"{name} {level}", form=".3f"),
         Column("p_value", f"{name}.p_value", shown=_COSTS, head=f"p {name}", form=P),
@@ -160,10 +164,6 @@ def tidy_table(comparison: Comparison) -> Table:
     if comparison.breakdowns:
         return tidy_group_table(comparison.breakdowns, comparison.names, comparison.run_pairs, comparison.measure.name)
     return plain_table_of(comparison.pairs, pair_columns(comparison), PairOutput.CSV)
-
-
-def _ratio_json(ratio: Estimate | None) -> dict[str, Any] | None:
-    return None if ratio is None else estimate_json(ratio, "interval", "p_value", value="ratio")
 
 
 def _win_json(rate: WinRate | None) -> dict[str, Any] | None:

@@ -23,10 +23,8 @@ DOTS = (1.0, 2.0)
 
 
 def colour(number: int) -> str:
-    """The colour of a run."""
     return COLOURS[number % len(COLOURS)]
 
 
 def dashes(number: int) -> tuple[float, ...]:
-    """The dashes of a run's line."""
     return DASHES[number % len(DASHES)]

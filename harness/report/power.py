@@ -37,18 +37,18 @@ def _answer(plan: PowerPlan) -> str:
         what = f"show that two algorithms differ by less than {_points(request.margin)}"
         what += f", if they really differ by {_points(request.difference)}" if request.difference else ""
     elif request.question is PlanningGoal.DETECTABLE:
-        return f"{size} could have shown {_seen(plan)}."
+        return f"{size} could have shown {_detectable_words(plan)}."
     else:
         what = f"show a difference of {_points(request.difference)}"
     several = f", with {request.algorithms} algorithms and Holm's correction" if request.algorithms > 2 else ""
     level = f"at the {percent(round(1 - request.confidence, 10))} level{several}"
     if request.units is not None:
-        more = "" if plan.detectable is None else f" They could show {_seen(plan)}."
+        more = "" if plan.detectable is None else f" They could show {_detectable_words(plan)}."
         return f"{size} {what} {level} with {percent(round(plan.reached, 3))} power.{more}"
     return f"{size} are needed to {what} {level} with {percent(request.power)} power."
 
 
-def _seen(plan: PowerPlan) -> str:
+def _detectable_words(plan: PowerPlan) -> str:
     if plan.detectable is None or not math.isfinite(plan.detectable):
         return "no difference at all"
     return f"a difference of {_points(plan.detectable)} or more, with {percent(plan.request.power)} power"
@@ -124,7 +124,6 @@ def _short(table: Table, plan: PowerPlan) -> Table:
 
 
 def rule_table(design_effect: float, three: int, thirty: int) -> Table:
-    """A row for each rule."""
     rows: list[list[Cell]] = [
         ["rule of 3", three, round(three * design_effect)],
         ["rule of 30", thirty, round(thirty * design_effect)],

@@ -17,7 +17,7 @@ from harness.report.numbers import (
     interval_cell,
     left_out_line,
     p_cell,
-    p_is,
+    p_text,
     percent,
     sampling_lines,
     share_text,
@@ -73,7 +73,11 @@ def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Tabl
             words = name if measure.words == name else f"{measure.words} ({name})"
             what = [words] if alone else [run.name, name]
             form = ".4f" if all(map(isfinite, measure.bounds)) else ".4g"
-            rows.append([*what, *_figures(estimate, form)])
+            if estimate is None:
+                rows.append([*what, Number(None), Number(None), Limits(None, None), Number(None)])
+                continue
+            interval, effect = interval_cell(estimate.interval, form), Number(estimate.design_effect, ".2f")
+            rows.append([*what, Number(estimate.value, form), Number(estimate.se, form), interval, effect])
     first = ["measure"] if alone else ["name", "measure"]
     return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
 
@@ -116,13 +120,6 @@ def _numbers(estimate: Estimate | None) -> list[Cell]:
     ]
 
 
-def _figures(estimate: Estimate | None, form: str) -> list[Cell]:
-    if estimate is None:
-        return [Number(None), Number(None), Limits(None, None), Number(None)]
-    interval = interval_cell(estimate.interval, form)
-    return [Number(estimate.value, form), Number(estimate.se, form), interval, Number(estimate.design_effect, ".2f")]
-
-
 def explained_blocks(runs: Sequence[RunMeasures]) -> list[Block]:
     """Which columns explain success, and how much of it."""
     return [Heading("Columns that explain success"), explained_table(runs), Paragraphs(_explained_lines(runs))]
@@ -161,7 +158,7 @@ def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
         among = "" if first is run.explained[0] else " among those that were shown to matter"
         lines.append(
             f"{run.name}: {first.column} explains most{among}, {share_text(first.share)} of the variance "
-            f"({p_is(first.p_adjusted)}); --by {first.column} shows its groups."
+            f"({p_text(first.p_adjusted)}); --by {first.column} shows its groups."
         )
     return lines
 

@@ -54,7 +54,6 @@ def training_sentences(result: TrainingVariance, psu: str = "units") -> list[str
 
 
 def identification_sentences(result: Identification) -> list[str]:
-    """An identification in words."""
     at = f"rank {result.rank}" + ("" if result.threshold is None else f", threshold {result.threshold:g}")
     parts = [
         f"{name} {rate:.4f} ({round(rate * of):,} of {of:,} probes of people {what})"

@@ -142,5 +142,4 @@ def cost_table(comparison: Comparison) -> Table:
 
 
 def run_records(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """The JSON of each run."""
     return records_of(comparison.runs, run_columns(comparison), RunOutput.JSON)

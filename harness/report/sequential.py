@@ -18,8 +18,15 @@ def sequential_blocks(comparison: SequentialComparison) -> list[Block]:
         verdicts = Paragraphs([_verdict(comparison, pair) for pair in comparison.pairs])
         blocks += [verdicts, table_of(comparison.pairs, _pair_columns(comparison))]
     failed = error_lines([comparison.aligned])
+    several = " Several pairs hold together (Bonferroni)." if len(comparison.pairs) > 1 else ""
+    basis = [
+        f"The intervals are for this whole test of {comparison.whole.units:,} {comparison.unit}, of which some were "
+        f"asked in random order (seed {comparison.whole.seed}); they stay valid however often one looks, and whenever "
+        f"one stops.{several}",
+        "They are not for new inputs: run the whole test and leave out --sequential for that.",
+    ]
     blocks += [Paragraphs(failed)] if failed else []
-    return [*blocks, table_of(comparison.rates, _rate_columns(comparison)), Paragraphs(_basis(comparison))]
+    return [*blocks, table_of(comparison.rates, _rate_columns(comparison)), Paragraphs(basis)]
 
 
 def _verdict(comparison: SequentialComparison, pair: SequentialPair) -> str:
@@ -66,16 +73,6 @@ def _rate_columns(comparison: SequentialComparison) -> list[Column[SequentialRat
 
 def _at_every_moment(comparison: SequentialComparison) -> str:
     return f"{percent(comparison.confidence)} at every moment"
-
-
-def _basis(comparison: SequentialComparison) -> list[str]:
-    several = " Several pairs hold together (Bonferroni)." if len(comparison.pairs) > 1 else ""
-    return [
-        f"The intervals are for this whole test of {comparison.whole.units:,} {comparison.unit}, of which some were "
-        f"asked in random order (seed {comparison.whole.seed}); they stay valid however often one looks, and whenever "
-        f"one stops.{several}",
-        "They are not for new inputs: run the whole test and leave out --sequential for that.",
-    ]
 
 
 def tidy_table(comparison: SequentialComparison) -> Table:

@@ -147,7 +147,6 @@ def _row(cells: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence
 
 
 def widest(texts: Sequence[str]) -> int:
-    """The width of the widest text."""
     return max(map(len if "".join(texts).isascii() else width, texts))
 
 

@@ -66,7 +66,7 @@ def _float(table: Table, caption: str) -> str:
 
 def _layout(table: Table) -> Layout:
     """How it fits; columns that it can do without are left out if it does not fit with them."""
-    lines = [list(table.columns), *([_written(cell) for cell in row] for row in table.rows)]
+    lines = [list(table.columns), *([_text_as_set(cell) for cell in row] for row in table.rows)]
     columns = range(len(table.columns))
     widths = [max(_size(line[i]) for line in lines) for i in columns]
     words = [
@@ -88,7 +88,7 @@ def _layout(table: Table) -> Layout:
     )
 
 
-def _written(cell: Cell) -> str:
+def _text_as_set(cell: Cell) -> str:
     """A cell with as many characters as TeX sets; a true minus is wider than a hyphen."""
     limits = cell.texts if isinstance(cell, Limits) else None
     text = cell_text(cell) if limits is None else f"[{limits[0]}, {limits[1]}]"

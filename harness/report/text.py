@@ -27,7 +27,7 @@ _TEX = {
     "|": r"\textbar{}",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~])")
-NARROWEST = 40
+MIN_WIDTH = 40
 # Blanks at which no line breaks: 95 %, p = 0.05. NUL, which harmless text never has, stands for them.
 _JOINED = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<] \d)|(?<=\bp [=<]) (?=\d)")
 
@@ -104,11 +104,11 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def shortened(name: str, longest: int = 28) -> str:
+def shortened(name: str, max_length: int = 28) -> str:
     """A name short enough for a legend; both ends stay, since long names often differ in the last letters."""
     shown = safe(name)
-    end = (longest - 1) // 3
-    return shown if len(shown) <= longest else f"{shown[: longest - 1 - end]}…{shown[-end:]}"
+    end = (max_length - 1) // 3
+    return shown if len(shown) <= max_length else f"{shown[: max_length - 1 - end]}…{shown[-end:]}"
 
 
 def wrapped(text: str, size: int, *, indent: str = "", cut: bool = False) -> str:
@@ -132,7 +132,7 @@ def fitted(text: str, stream: TextIO) -> str:
     """Harmless text as a stream should get it: on a terminal wrapped between words, so that paths stay whole."""
     if not stream.isatty():
         return text
-    columns = max(NARROWEST, shutil.get_terminal_size().columns)
+    columns = max(MIN_WIDTH, shutil.get_terminal_size().columns)
     lines = []
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip(" ")))

@@ -6,7 +6,7 @@ from harness.analysis.decisions import Setting
 from harness.analysis.tune import Tuning
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import TALLY, parameter_cell
-from harness.report.numbers import interval_text, p_is
+from harness.report.numbers import interval_text, p_text
 from harness.stats.estimate import Estimate
 
 COUNTS = TALLY[1:]
@@ -24,13 +24,9 @@ def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]
         cells: list[Cell] = [tuning.ranking.index(index) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
         rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[index], mark])
     table = Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
-    return [table, Paragraphs(_sentences(tuning, swept))]
-
-
-def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
     lines = [f"Best of {len(tuning.settings):,}: {_words(tuning.winner, tuning.lead.winner, tuning.goal.name, swept)}."]
     if tuning.default_wins:
-        return [*lines, "That is the default: nothing that was tried is better."]
+        return [table, Paragraphs([*lines, "That is the default: nothing that was tried is better."])]
     default = tuning.settings[tuning.default]
     lines.append(f"Default: {_words(default, tuning.lead.default, tuning.goal.name, swept)}.")
     if tuning.lead.within_noise:
@@ -39,7 +35,7 @@ def _sentences(tuning: Tuning, swept: Sequence[str]) -> list[str]:
         verdict = (
             "The lead is more than noise. The figure itself is optimistic: it was chosen as the best on these cases."
         )
-    return [*lines, _lead(tuning), verdict]
+    return [table, Paragraphs([*lines, _lead(tuning), verdict])]
 
 
 def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
@@ -50,8 +46,10 @@ def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) 
 def _lead(tuning: Tuning) -> str:
     estimate, lead = tuning.lead.estimate, tuning.lead
     text = f"Lead over the default: {estimate.value:.4f} ({interval_text(estimate.interval)})"
-    text += f", {p_is(estimate.p_value)}, and {p_is(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
+    text += (
+        f", {p_text(estimate.p_value)}, and {p_text(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
+    )
     if lead.n_sf is not None:
         text += f" Only the winner succeeded on {lead.n_sf:,} cases, only the default on {lead.n_fs:,}"
-        text += f" (McNemar, exact: {p_is(lead.p_exact)})."
+        text += f" (McNemar, exact: {p_text(lead.p_exact)})."
     return text

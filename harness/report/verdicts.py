@@ -1,7 +1,7 @@
 """What a comparison means, in plain sentences that a statistician would sign."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.comparison import Comparison
@@ -13,7 +13,7 @@ from harness.report.numbers import (
     distance,
     method_name,
     method_words,
-    p_is,
+    p_text,
     percent,
     target_words,
 )
@@ -43,18 +43,13 @@ def error_lines(runs: Sequence[AlignedRuns]) -> list[str]:
         if kinds
     ]
     failures.sort(key=lambda failure: -failure[0])
-    lines = [
-        f"{errors:,} of {tests:,} {what} of {name} {'was an error' if errors == 1 else 'were errors'} "
-        f"({_kinds(kinds)})."
-        for errors, tests, name, kinds, what in failures[:MAX_RUNS]
-    ]
+    lines = []
+    for errors, tests, name, kinds, what in failures[:MAX_RUNS]:
+        shown = [kind if len(kinds) == 1 else f"{count:,} {kind}" for kind, count in kinds.items()]
+        words = ", ".join([*shown[:MAX_KINDS], *(["..."] if len(shown) > MAX_KINDS else [])])
+        were = "was an error" if errors == 1 else "were errors"
+        lines.append(f"{errors:,} of {tests:,} {what} of {name} {were} ({words}).")
     return lines if len(failures) <= MAX_RUNS else [*lines, f"{len(failures) - MAX_RUNS:,} more runs have errors."]
-
-
-def _kinds(kinds: Mapping[str, int]) -> str:
-    """The kinds of errors, with numbers if there are several."""
-    shown = [name if len(kinds) == 1 else f"{count:,} {name}" for name, count in kinds.items()]
-    return ", ".join([*shown[:MAX_KINDS], *(["..."] if len(shown) > MAX_KINDS else [])])
 
 
 def pair_verdict(comparison: Comparison, pair: Pair) -> list[str]:
@@ -96,11 +91,11 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     if winner is None:
         return _opposite(comparison, pair, f"{how}, {whom}")
     if interval is None or math.isinf(interval.low) or math.isinf(interval.high):
-        return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}, {whom})."
+        return f"{better} is better than {worse}{what} ({p_text(pair.p_decisive)}, {whom})."
     if interval.low <= 0 <= interval.high:
         # The test is exact, or corrected differently from the interval: claim no lower limit for the lead.
         most = distance(max(abs(interval.low), abs(interval.high)), rate=not pair.other_measure)
-        return f"{better} is better than {worse}{what} ({p_is(pair.p_decisive)}), by at most {most} ({how}, {whom})."
+        return f"{better} is better than {worse}{what} ({p_text(pair.p_decisive)}), by at most {most} ({how}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
     return (
         f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
@@ -115,7 +110,7 @@ def more_or_less(
     text = f"The {measure.words} of {names[0]} is {more} than that of {names[1]}"
     interval = estimate.interval
     if interval is None or interval.low <= 0 <= interval.high:
-        return f"{text} ({p_is(p_value)}, {whom})."
+        return f"{text} ({p_text(p_value)}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
     return f"{text} by {distance(low, high, rate=measure.share)} ({how}, {whom})."
 
@@ -123,7 +118,7 @@ def more_or_less(
 def _opposite(comparison: Comparison, pair: Pair, how: str) -> str:
     """Two that differ, but on either side of the ideal, so that none is the better one."""
     (a, of_a), (b, of_b) = ((run.name, run.value) for run in (comparison.runs[i] for i in (pair.a, pair.b)))
-    text = f"{a} and {b} differ in {comparison.measure.words} ({p_is(pair.p_decisive)}, {how})"
+    text = f"{a} and {b} differ in {comparison.measure.words} ({p_text(pair.p_decisive)}, {how})"
     if of_a is None or of_b is None or comparison.measure.ideal is None:
         return f"{text}."
     return f"{text}, on either side of {comparison.measure.ideal:g}: {of_a:.4g} and {of_b:.4g}. Neither is better."
@@ -149,7 +144,7 @@ def _undecided(comparison: Comparison, pair: Pair) -> str:
         return f"{verdict}: they succeed and fail on the same {comparison.aligned.counted}."
     if estimate is not None and (estimate.se == 0 or estimate.interval is None):
         return f"{verdict}: {estimate.units:,} units do not show how much the difference varies."
-    missed, basis = _missed(comparison, pair)
+    missed, basis = _detectable(comparison, pair)
     low, high = comparison.measure.bounds
     if not missed < high - low:
         return f"{verdict}: {basis} are too few to show any difference."
@@ -181,7 +176,7 @@ def _no_verdict(a: str, b: str, ends: str) -> str:
     )
 
 
-def _missed(comparison: Comparison, pair: Pair) -> tuple[float, str]:
+def _detectable(comparison: Comparison, pair: Pair) -> tuple[float, str]:
     """The smallest difference that is detected with 80 % power, and the sample it is computed from."""
     estimate, comparisons = pair.estimate, max(len(comparison.pairs), 1)
     if estimate is not None:
@@ -205,11 +200,11 @@ def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
     mcnemar, design = ("a", "does not") if by_cases else ("no", "does")
     method = method_words(estimate.method)
     text = (
-        f"McNemar's test finds {mcnemar} difference ({p_is(pair.p_adjusted)}), {method} {design} "
-        f"({p_is(estimate.p_adjusted)}). Believe {method}: {_reasons(comparison, estimate)}"
+        f"McNemar's test finds {mcnemar} difference ({p_text(pair.p_adjusted)}), {method} {design} "
+        f"({p_text(estimate.p_adjusted)}). Believe {method}: {_reasons(comparison, estimate)}"
     )
     if pair.effect is not None and abs(pair.effect - 1) > NO_EFFECT:
-        text += f" McNemar's test adjusted for the design effect: z = {pair.z_design:.3f}, {p_is(pair.p_design)}."
+        text += f" McNemar's test adjusted for the design effect: z = {pair.z_design:.3f}, {p_text(pair.p_design)}."
     return [text]
 
 
@@ -217,7 +212,7 @@ def _reasons(comparison: Comparison, estimate: Estimate) -> str:
     sampling, nominal, effect = comparison.sampling, comparison.confidence, estimate.design_effect
     parts = ["McNemar treats cases as independent."]
     if sampling.psu is not None:
-        parts.append(f"Here {sampling.psu} is a PSU: a repetition would have other ones{_alike(estimate.icc)}.")
+        parts.append(f"Here {sampling.psu} is a PSU: a repetition would have other ones{_icc_words(estimate.icc)}.")
     if sampling.stratum is not None:
         parts.append(f"{sampling.stratum} is a stratum: a repetition would have the same ones.")
     if effect and math.isfinite(effect) and abs(effect - 1) > NO_EFFECT:
@@ -236,7 +231,7 @@ def _reasons(comparison: Comparison, estimate: Estimate) -> str:
     return " ".join(parts)
 
 
-def _alike(icc: float | None) -> str:
+def _icc_words(icc: float | None) -> str:
     if icc is None:
         return ""
     if icc > 0:
@@ -271,26 +266,24 @@ def _unpaired_verdict(comparison: Comparison, pair: Pair) -> str:
     if pair.p_decisive > comparison.alpha:
         if ends := _at_one_end(comparison.measure, comparison.runs[pair.a].value, comparison.runs[pair.b].value):
             return _no_verdict(a, b, ends)
-        return (
-            f"{a} and {b} cannot be told apart in {words}, {whom}{_unpaired_missed(comparison, pair, pair.estimate)}."
-        )
+        return f"{a} and {b} cannot be told apart in {words}, {whom}{_missed_words(comparison, pair, pair.estimate)}."
     if not comparison.measure.directed:
         how = f"{percent(comparison.confidence)} interval"
         return more_or_less((a, b), comparison.measure, pair.estimate, how=how, whom=whom, p_value=pair.p_decisive)
     leader = comparison.leader(pair)
     if leader is None and comparison.measure.ideal is not None:
-        how = f"{p_is(pair.p_decisive)}, {whom}"
+        how = f"{p_text(pair.p_decisive)}, {whom}"
         return f"{a} and {b} differ in {words} ({how}), on either side of {comparison.measure.ideal:g}."
     better, worse = (a, b) if leader == pair.a else (b, a)
     interval, share = pair.estimate.interval, comparison.measure.share
     if interval is None or interval.low <= 0 <= interval.high:
-        return f"{better} is better than {worse} in {words} ({p_is(pair.p_decisive)}, {whom})."
+        return f"{better} is better than {worse} in {words} ({p_text(pair.p_decisive)}, {whom})."
     low, high = sorted((abs(interval.low), abs(interval.high)))
     how = f"{percent(comparison.confidence)} interval, {whom}"
     return f"{better} is better than {worse} in {words} by {distance(low, high, rate=share)} ({how})."
 
 
-def _unpaired_missed(comparison: Comparison, pair: Pair, estimate: Estimate) -> str:
+def _missed_words(comparison: Comparison, pair: Pair, estimate: Estimate) -> str:
     """The difference that would have been detected with 80 % power; unknown if a side does not vary."""
     sides = [comparison.runs[index].estimate for index in (pair.a, pair.b)]
     if estimate.interval is None or any(side is None or side.se == 0 for side in sides):
@@ -310,9 +303,9 @@ def margin_verdict(comparison: Comparison, pair: Pair) -> str:
         return f"{a} and {b}: nothing can be said about the margin, since the difference has no standard error."
     far = f"{test.equivalence.margin:g}"
     if test.p_equivalent <= alpha:
-        return f"{a} and {b} are equivalent: they differ by less than {far} ({p_is(test.p_equivalent)})."
+        return f"{a} and {b} are equivalent: they differ by less than {far} ({p_text(test.p_equivalent)})."
     sides = ((a, b, test.p_not_inferior), (b, a, test.p_not_superior))
-    shown = [f"{x} is not worse than {y} by {far} or more ({p_is(p)})" for x, y, p in sides if p <= alpha]
+    shown = [f"{x} is not worse than {y} by {far} or more ({p_text(p)})" for x, y, p in sides if p <= alpha]
     if shown:
-        return f"{shown[0]}; equivalence was not shown ({p_is(test.p_equivalent)})."
-    return f"{a} and {b}: neither was shown to be within {far} of the other ({p_is(test.p_equivalent)})."
+        return f"{shown[0]}; equivalence was not shown ({p_text(test.p_equivalent)})."
+    return f"{a} and {b}: neither was shown to be within {far} of the other ({p_text(test.p_equivalent)})."

@@ -17,7 +17,7 @@ from harness.report.numbers import (
     method_name,
     method_words,
     p_cell,
-    p_is,
+    p_text,
     percent,
 )
 from harness.stats.estimate import Estimate
@@ -40,7 +40,7 @@ def test_an_interval_has_one_spelling() -> None:
     (float("nan"), "-", "p = -"),
 ])  # fmt: skip
 def test_p_values(value: float | None, text: str, sentence: str) -> None:
-    assert (str(p_cell(value)), p_is(value)) == (text, sentence)
+    assert (str(p_cell(value)), p_text(value)) == (text, sentence)
 
 
 def test_programs_get_the_numbers_behind_what_people_are_shown() -> None:

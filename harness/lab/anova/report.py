@@ -8,7 +8,7 @@ from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
 from harness.lab.anova.analysis import TestedTerm, VarianceAnalysis
 from harness.report.blocks import Block, Column, Heading, Number, Paragraphs, Table, table_of, tidy_table_of
-from harness.report.numbers import p_cell, p_is, sampling_lines, share_text
+from harness.report.numbers import p_cell, p_text, sampling_lines, share_text
 
 # A share that would be printed as nothing.
 _LITTLE = 0.001
@@ -98,6 +98,6 @@ def _lines(analysis: VarianceAnalysis, level: float) -> list[str]:
 def _sentence(term: TestedTerm, p: float) -> str:
     much = share_text(term.share) if term.share >= _LITTLE else f"less than {share_text(_LITTLE)}"
     if len(term.factors) == 1:
-        return f"{term.factors[0]} matters: {much} of the variance ({p_is(p)})."
+        return f"{term.factors[0]} matters: {much} of the variance ({p_text(p)})."
     first, second = term.factors
-    return f"What {second} does depends on {first}: {much} of the variance ({p_is(p)})."
+    return f"What {second} does depends on {first}: {much} of the variance ({p_text(p)})."

@@ -19,7 +19,7 @@ from harness.lab.opinions.posterior import PracticalDifference, discordant_poste
 from harness.lab.opinions.success import SuccessExtension, chance_columns
 from harness.options.comparing import CompareOptions
 from harness.report.blocks import Block, Column, Heading, P, Paragraphs, table_of
-from harness.report.numbers import distance, p_is
+from harness.report.numbers import distance, p_text
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -182,8 +182,8 @@ def _disagreements(comparison: Comparison, opinions: Sequence[SecondOpinion]) ->
             found = "a difference" if one.mixed.p_value <= comparison.alpha else "no difference"
             other = "a difference" if pair.p_decisive <= comparison.alpha else "none"
             lines.append(
-                f"{both}: the opinions disagree; the model shows {found} ({p_is(one.mixed.p_value)}), the verdict "
-                f"{other} ({p_is(pair.p_decisive)}). The verdict rests on fewer assumptions: the model takes "
+                f"{both}: the opinions disagree; the model shows {found} ({p_text(one.mixed.p_value)}), the verdict "
+                f"{other} ({p_text(pair.p_decisive)}). The verdict rests on fewer assumptions: the model takes "
                 "difficulty to be normally distributed, and speaks of odds for a given case, not of rates."
             )
     return lines

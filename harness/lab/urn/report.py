@@ -10,7 +10,7 @@ from harness.lab.urn.analysis import UrnExperiment, UrnRow
 from harness.lab.urn.statistics import DESIGNS, variance_interval
 from harness.options import PictureOptions
 from harness.report.blocks import Block, Cell, ExactNumber, Heading, Number, Paragraphs, Table
-from harness.report.numbers import p_cell, p_is
+from harness.report.numbers import p_cell, p_text
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import COLOURS, GREY, logarithmic
 from harness.report.text import safe
@@ -131,7 +131,7 @@ def _verdict(experiment: UrnExperiment) -> list[str]:
 
 def _not_rejected(experiment: UrnExperiment, name: str, p_values: Sequence[float]) -> list[str]:
     """As in the paper: a partition that is not rejected is supported by the data, but not proved."""
-    p = p_is(min(p_values)) if len(p_values) == 1 else f"smallest {p_is(min(p_values))} of {len(p_values)} rows"
+    p = p_text(min(p_values)) if len(p_values) == 1 else f"smallest {p_text(min(p_values))} of {len(p_values)} rows"
     limits = variance_interval(1.0, experiment.trials - 1)
     return [
         f"{name} is not rejected: from trial to trial the rate varied no more, and no less, than chance allows under "
@@ -149,7 +149,7 @@ def _rejected(experiment: UrnExperiment, name: str, rejected: Sequence[UrnRow]) 
     how = {1: "varies more than it predicts", -1: "varies less than it predicts"}
     text = " or ".join(how[one] for one in sorted(directions, reverse=True) if one in how) or "does not fit"
     p = min(row.mixing.p_values[design] for row in rejected)
-    return [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_is(p)})."]
+    return [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_text(p)})."]
 
 
 def _fitting(experiment: UrnExperiment) -> list[str]:

@@ -9,7 +9,7 @@ from harness.api.result import Result
 from harness.lab.zoo.analysis import Zoo
 from harness.model import finite
 from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
-from harness.report.numbers import p_cell, p_is
+from harness.report.numbers import p_cell, p_text
 from harness.transcript.format import TestInfo
 
 # Subjects that a report shows; JSON and CSV have all.
@@ -69,7 +69,7 @@ def _lines(zoo: Zoo) -> list[str]:
     for name, test in zoo.tests.items():
         if test is not None:
             shown = _WHAT[name] if test.p_value <= 0.05 else f"it was not shown that {_WHAT[name]}"
-            lines.append(f"{name}: {shown} (Kruskal and Wallis's test: {p_is(test.p_value)}).")
+            lines.append(f"{name}: {shown} (Kruskal and Wallis's test: {p_text(test.p_value)}).")
     more = [name for name, one in zoo.animals.items() if one.p_adjusted is not None and one.p_adjusted <= 0.05]
     if more:
         lines.append(f"More {' and '.join(more)} than chance gives.")

@@ -60,5 +60,5 @@ def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
     return CaseAnswer(name, outcome, answer, reply.right >= 0.5)
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+def _cut(text: str, max_length: int) -> str:
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -63,7 +63,6 @@ class Bar:
 
     @staticmethod
     def of_estimate(estimate: Estimate | None) -> "Bar | None":
-        """An estimate as a bar."""
         return None if estimate is None else Bar.of(estimate.value, estimate.interval)
 
 

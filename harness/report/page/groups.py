@@ -31,7 +31,6 @@ class GroupStudy:
 
 
 def group_section(study: GroupStudy) -> ReportSection:
-    """All columns, one after the other."""
     ranked = study.measure.directed and len(study.names) == 1 and len(study.columns) > 1
     parts: list[Part] = [_worst(study)] if ranked else []
     for by in study.columns:

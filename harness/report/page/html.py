@@ -39,7 +39,6 @@ _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
 
 
 def page_html(page: ReportPage) -> str:
-    """The whole page."""
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -89,7 +88,6 @@ def section_html(section: ReportSection) -> str:
 
 
 def parts_html(parts: Sequence[Part]) -> str:
-    """Parts one after the other."""
     return "\n".join(_WRITERS[type(part)](part) for part in parts)
 
 
@@ -134,7 +132,7 @@ def _data_table(part: DataTable) -> str:
         head.insert(1, f'<th scope="col" class="bars">{html(bars.title)}{bar_scale(bars)}</th>')
     legend = ""
     if bars is not None and len(bars.names) > 1:
-        legend = _names([(name, swatch(number, line=False, dots=True)) for number, name in enumerate(bars.names)])
+        legend = _legend([(name, swatch(number, line=False, dots=True)) for number, name in enumerate(bars.names)])
     rows = "".join(f"<tr>{''.join(_cells(part, index, kinds))}</tr>\n" for index in range(len(table.rows)))
     sortable = " sortable" if len(table.rows) >= MIN_SORTED and part.shades is None else ""
     return (
@@ -169,7 +167,7 @@ def _class(*names: str | None) -> str:
     return f' class="{known}"' if known else ""
 
 
-def _names(runs: Iterable[tuple[str, str]]) -> str:
+def _legend(runs: Iterable[tuple[str, str]]) -> str:
     items = (f"<span>{mark} {html(name)}</span>" for name, mark in runs)
     return f'<span class="legend">{" ".join(items)}</span> '
 
@@ -191,7 +189,7 @@ def _chart(part: Chart) -> str:
     ]
     return (
         f"<figure>\n<figcaption>{html(part.caption)}</figcaption>\n{line_chart(part)}\n"
-        f'<p class="get">{_names(runs)}{_download(part.caption, part.data)}</p>\n</figure>'
+        f'<p class="get">{_legend(runs)}{_download(part.caption, part.data)}</p>\n</figure>'
     )
 
 

@@ -7,7 +7,6 @@ from harness.report.blocks import Cell, Heading, Paragraphs, Table
 from harness.report.chart import Chart
 from harness.report.formats import Format, render
 from harness.report.page.document import (
-    CaseCard,
     CaseCards,
     CommandLines,
     DataTable,
@@ -28,17 +27,16 @@ MAX_ROWS = 60
 
 
 def page_markdown(page: ReportPage) -> str:
-    """The whole page."""
     parts = [f"# {text(page.title)}", text(page.about), _parts(page.lead), *map(_section, page.sections)]
     return "\n\n".join(part for part in parts if part) + f"\n\n---\n\n{text(page.colophon)}\n"
 
 
 def text(words: str) -> str:
     """Text as it is, without markup."""
-    return _quiet(markdown(words))
+    return _without_mentions(markdown(words))
 
 
-def _quiet(escaped: str) -> str:
+def _without_mentions(escaped: str) -> str:
     """So that nobody is notified of a name after an @."""
     return escaped.replace("@", "@<!-- -->")
 
@@ -54,7 +52,7 @@ def _section(section: ReportSection) -> str:
 
 def _details(summary: str, body: str) -> str:
     """The summary is HTML, where no Markdown is read; what follows a blank line is Markdown again."""
-    return f"<details><summary>{_quiet(html(summary))}</summary>\n\n{body}\n\n</details>"
+    return f"<details><summary>{_without_mentions(html(summary))}</summary>\n\n{body}\n\n</details>"
 
 
 def _parts(parts: Sequence[Part]) -> str:
@@ -73,7 +71,7 @@ def _verdicts(part: Verdicts) -> str:
 
 def _data_table(part: DataTable) -> str:
     rows = part.table.rows
-    table = _quiet(render(Table(part.table.columns, rows[:MAX_ROWS]), Format.MD).strip())
+    table = _without_mentions(render(Table(part.table.columns, rows[:MAX_ROWS]), Format.MD).strip())
     more = f"\n\n{len(rows) - MAX_ROWS:,} more rows." if len(rows) > MAX_ROWS else ""
     return f"{text(part.caption)}\n\n{table}{more}"
 
@@ -81,12 +79,12 @@ def _data_table(part: DataTable) -> str:
 def _case_cards(part: CaseCards) -> str:
     names = [answer.run for answer in part.cards[0].answers]
     columns = ["case", "claim", *(name or "answer" for name in names)]
-    return _data_table(DataTable(part.caption, Table(columns, [_card(card) for card in part.cards])))
-
-
-def _card(card: CaseCard) -> list[Cell]:
-    answers = [f"{'✓' if answer.right else '✗'} {answer.outcome} {answer.answer}".rstrip() for answer in card.answers]
-    return [card.id, card.claim, *answers]
+    rows: list[list[Cell]] = []
+    for card in part.cards:
+        marked = [("✓" if answer.right else "✗", answer) for answer in card.answers]
+        answers = [f"{mark} {answer.outcome} {answer.answer}".rstrip() for mark, answer in marked]
+        rows.append([card.id, card.claim, *answers])
+    return _data_table(DataTable(part.caption, Table(columns, rows)))
 
 
 def _commands(part: CommandLines) -> str:

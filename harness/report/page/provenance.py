@@ -36,7 +36,7 @@ def test_facts_part(test: TestInfo, script: Script | None, design: Mapping[str, 
     task = find_task(test.task)
     about = None if script is None else script.file.test
     return Facts(
-        _known(
+        _filled(
             {
                 "test": f"{test.name} {test.version}",
                 "about": "" if about is None else about.synopsis,
@@ -69,7 +69,7 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
     """All that a transcript says about its run."""
     header, end = origin.header, origin.end
     interface, git = header.interface, header.git
-    return _known(
+    return _filled(
         {
             "algorithm": f"{header.algorithm.name} {header.algorithm.version}".rstrip(),
             "transcript": origin.source,
@@ -135,5 +135,5 @@ def _text(value: Any) -> str:
     return msgspec.json.encode(value).decode()[:MAX_VALUE_LENGTH]
 
 
-def _known(facts: Mapping[str, str]) -> list[tuple[str, str]]:
+def _filled(facts: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]

@@ -41,7 +41,6 @@ def dash(number: int) -> str:
 
 
 def mark(number: int, x: float, y: float) -> str:
-    """The mark of a run."""
     return f'<path d="{MARKS[number % len(MARKS)]}" transform="translate({x:.1f} {y:.1f})" {colour(number, "fill")}/>'
 
 
@@ -53,7 +52,7 @@ def bar_scale(column: BarColumn) -> str:
     ticks = round_ticks(*column.limits, BAR_TICKS)
     texts = ""
     for tick in ticks:
-        x = _across(column, tick)
+        x = _bar_x(column, tick)
         # Labels at the ends stay inside of the picture.
         anchor = "start" if x < 14 else "end" if x > BAR_WIDTH - 14 else "middle"
         texts += f'<text x="{x:.1f}" y="11" text-anchor="{anchor}" class="q" fill="{QUIET}">{tick:g}</text>'
@@ -64,9 +63,9 @@ def bar_scale(column: BarColumn) -> str:
 def bar_row(column: BarColumn, row: Sequence[Bar | None]) -> str:
     """The bars of a row; the table has the numbers, so that nobody has to read them off."""
     height = BAR_ROW + BAR_STEP * (len(row) - 1)
-    lines = [_upright(_across(column, tick), height, "r", RULE) for tick in round_ticks(*column.limits, BAR_TICKS)]
+    lines = [_vertical_line(_bar_x(column, tick), height, "r", RULE) for tick in round_ticks(*column.limits, BAR_TICKS)]
     if column.zero is not None:
-        lines.append(_upright(_across(column, column.zero), height, "i", INK))
+        lines.append(_vertical_line(_bar_x(column, column.zero), height, "i", INK))
     bars = [_bar(column, bar, number) for number, bar in enumerate(row) if bar is not None]
     return (
         f'<svg viewBox="0 0 {BAR_WIDTH} {height}" width="{BAR_WIDTH}" height="{height}" aria-hidden="true">'
@@ -76,7 +75,7 @@ def bar_row(column: BarColumn, row: Sequence[Bar | None]) -> str:
 
 def _bar(column: BarColumn, bar: Bar, number: int) -> str:
     y = BAR_ROW / 2 + BAR_STEP * number
-    low, value, high = (_across(column, end) for end in (bar.low, bar.value, bar.high))
+    low, value, high = (_bar_x(column, end) for end in (bar.low, bar.value, bar.high))
     name = f"{shortened(column.names[number])}: " if column.names[number] else ""
     return (
         f"<g><title>{html(name)}{bar.value:.4g} ({bar.low:.4g} to {bar.high:.4g})</title>"
@@ -85,13 +84,13 @@ def _bar(column: BarColumn, bar: Bar, number: int) -> str:
     )
 
 
-def _across(column: BarColumn, value: float) -> float:
+def _bar_x(column: BarColumn, value: float) -> float:
     low, high = column.limits
     share = (value - low) / (high - low)
     return BAR_EDGE + min(max(share, 0.0), 1.0) * (BAR_WIDTH - 2 * BAR_EDGE)
 
 
-def _upright(x: float, height: float, kind: str, ink: str) -> str:
+def _vertical_line(x: float, height: float, kind: str, ink: str) -> str:
     return f'<path d="M{x:.1f} 0V{height}" class="s{kind}" stroke="{ink}"/>'
 
 

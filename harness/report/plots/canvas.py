@@ -99,9 +99,9 @@ class Picture:
         """The only panel, or the first."""
         return self.sheets[0]
 
-    def name(self, text: str, longest: int = 28) -> str:
+    def name(self, text: str, max_length: int = 28) -> str:
         """A name as the picture writes it: what --label says, else short enough for a legend."""
-        return self._names.shown(text, longest)
+        return self._names.shown(text, max_length)
 
     def legend(self, sheet: "Axes | None" = None, *, inside: bool = True, title: str | None = None) -> None:
         """A legend for a panel, where it covers no curve: inside if there is room, else beside or above."""

@@ -99,13 +99,15 @@ def _draw_line(sheet: "Axes", number: int, series: Series, chart: Chart, label: 
         sheet.plot(*_coordinates(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
         sheet.plot(*_coordinates(chart, reached), marker="o", markersize=3.2, **dot(number))
     marked = {"marker": "o", "markersize": 3.2} if series.dots else {}
-    bent = reached if series.step or len(reached) > MAX_BENT else _bent(reached, 10)
+    bent = reached if series.step or len(reached) > MAX_BENT else _subdivided(reached, 10)
     sheet.plot(*_coordinates(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
     for end in ends:
-        sheet.plot(*_coordinates(chart, end if series.step else _bent(end, SEGMENTS)), drawstyle=style, **thin(number))
+        sheet.plot(
+            *_coordinates(chart, end if series.step else _subdivided(end, SEGMENTS)), drawstyle=style, **thin(number)
+        )
 
 
-def _bent(points: Sequence[Point], parts: int) -> list[Point]:
+def _subdivided(points: Sequence[Point], parts: int) -> list[Point]:
     """Points along straight lines, denser at their start, where a scale that is not linear bends most."""
     power = 2 if parts == SEGMENTS else 1
     along = [

@@ -214,11 +214,11 @@ class PictureNames:
         self._labels = look.label
         self._known: dict[str, None] = {}
 
-    def shown(self, name: str, longest: int = 28) -> str:
+    def shown(self, name: str, max_length: int = 28) -> str:
         """What --label says, else the name, short enough for a legend."""
         self._known[name] = None
         label = next((word[len(name) + 1 :] for word in self._labels_of(name)), None)
-        text = shortened(name, longest) if label is None else safe(label)
+        text = shortened(name, max_length) if label is None else safe(label)
         # A legend leaves out what begins with an underscore.
         return f"{HAIR_SPACE}{text}" if text.startswith("_") else text
 

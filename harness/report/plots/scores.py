@@ -11,20 +11,20 @@ from harness.options import PictureOptions
 from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import BAND, COLOURS, DASHES, GUIDE_DASHES, MARKERS, colour, error_bars, guide
-from harness.stats.curves.scores import ClassHistogram, ScoreHistogram, score_histogram
+from harness.stats.curves.scores import ScoreHistogram, score_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANEL = 1.55
 # More would not fit on a page.
-MOST = 6
+MAX_PANELS = 6
 
 
 def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> Picture:
     """Shares of each class in bins of the score; each curve has a scale of its own."""
-    if len(curves) > MOST:
-        raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MOST} are drawn")
+    if len(curves) > MAX_PANELS:
+        raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MAX_PANELS} are drawn")
     histograms = []
     for curve in curves:
         if curve.param is not None or not curve.has_negatives or curve.counts is None:
@@ -41,9 +41,11 @@ def _distributions(page: Picture, sheet: "Axes", curve: Curve, histogram: ScoreH
     edges = histogram.edges.tolist()
     # Orange and blue, as wrong and right; the outlines differ without colour.
     for number, (name, class_) in enumerate((("positives", histogram.positive), ("negatives", histogram.negative))):
+        outside = [(class_.infinite, "without a finite score"), (class_.further, "further out")]
+        missing = "".join(f", {100 * share:.1f} % {words}" for share, words in outside if share > 0)
         steps = [*class_.shares.tolist(), class_.shares.tolist()[-1]]
         sheet.fill_between(edges, steps, step="post", color=COLOURS[number], alpha=BAND, linewidth=0)
-        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": page.name(name) + _elsewhere(class_)}
+        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": page.name(name) + missing}
         sheet.plot(edges, steps, drawstyle="steps-post", **look)
     if isfinite(curve.eer_threshold) and edges[0] < curve.eer_threshold < edges[-1]:
         look = guide(linewidth=0.8, linestyle=GUIDE_DASHES, label=page.name("equal error"))
@@ -51,12 +53,6 @@ def _distributions(page: Picture, sheet: "Axes", curve: Curve, histogram: ScoreH
     sheet.set(xlim=(edges[0], edges[-1]), ylabel=page.name("share of the class"))
     sheet.set_ylim(bottom=0)
     page.legend(sheet, inside=False, title=page.name(curve.name))
-
-
-def _elsewhere(histogram: ClassHistogram) -> str:
-    """What the bins do not have."""
-    parts = [(histogram.infinite, "without a finite score"), (histogram.further, "further out")]
-    return "".join(f", {100 * share:.1f} % {words}" for share, words in parts if share > 0)
 
 
 def plot_reliability(

@@ -22,7 +22,7 @@ MAX_RUNS = 4
 # More points than this are drawn as an image, even in a file of lines: it would be huge.
 MAX_SHAPES = 2000
 # Letters of a name beside an axis.
-LONGEST = 18
+MAX_NAME_LENGTH = 18
 POINT, LINE, BLACK = COLOURS[0], COLOURS[1], COLOURS[6]
 
 
@@ -38,22 +38,18 @@ def plot_errors(runs: Sequence[RunMeasures], replication: Replication, look: Pic
             # All points first: the panels share their axes.
             _points(sheet, run.truth, run.errors)
         for sheet, run in zip(page.sheets, panels, strict=True):
-            _draw_levels(sheet, run, replication.confidence)
-            who = "" if len(panels) == 1 else f"{page.name(run.name, LONGEST)}\n"
+            sheet.axhline(0, **guide(linewidth=0.8))
+            if run.tolerance and run.truth.size:
+                _tolerance(sheet, run)
+            if run.bias is not None:
+                _level(sheet, run.bias, LINE, "-", f"bias {_text(run.bias)}")
+            if run.bins:
+                _bins(sheet, run, f"mean error, {percent(replication.confidence)} interval")
+            who = "" if len(panels) == 1 else f"{page.name(run.name, MAX_NAME_LENGTH)}\n"
             sheet.set_ylabel(f"{who}{page.name('answer − truth')}")
             _legend(page, sheet)
         page.sheets[-1].set_xlabel(page.name("truth"))
     return page
-
-
-def _draw_levels(sheet: "Axes", run: ErrorsOverTruth, confidence: float) -> None:
-    sheet.axhline(0, **guide(linewidth=0.8))
-    if run.tolerance and run.truth.size:
-        _tolerance(sheet, run)
-    if run.bias is not None:
-        _level(sheet, run.bias, LINE, "-", f"bias {_text(run.bias)}")
-    if run.bins:
-        _bins(sheet, run, f"mean error, {percent(confidence)} interval")
 
 
 def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
@@ -93,7 +89,7 @@ def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
 def plot_agreement(agreement: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:
     """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
     with Picture(look, height=2.6) as page:
-        sheet, (a, b) = page.sheet, (page.name(name, LONGEST) for name in agreement.names)
+        sheet, (a, b) = page.sheet, (page.name(name, MAX_NAME_LENGTH) for name in agreement.names)
         _points(sheet, agreement.means, agreement.differences)
         sheet.axhline(0, **guide(linewidth=0.8))
         _level(sheet, agreement.bias, LINE, "-", f"mean difference {_text(agreement.bias)}")
@@ -101,7 +97,7 @@ def plot_agreement(agreement: Agreement, confidence: float, look: PictureOptions
         _level(sheet, agreement.low, BLACK, DASHES[1], limits)
         _level(sheet, agreement.high, BLACK, DASHES[1], None)
         sheet.set_xlabel(page.name("mean of both answers"))
-        sheet.set_ylabel(f"{a}\n− {b}" if len(a + b) > LONGEST else f"{a} − {b}")
+        sheet.set_ylabel(f"{a}\n− {b}" if len(a + b) > MAX_NAME_LENGTH else f"{a} − {b}")
         _legend(page, sheet, title=f"shaded: {percent(confidence)} intervals")
     return page
 
