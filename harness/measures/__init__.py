@@ -94,7 +94,7 @@ def find_measure(
         return plugin
     if value in values:
         return replace(mean_of_value(value, larger_is_better=larger), name=name)
-    known = [*MEASURES, *EXAMPLES, *(value_measure(one, meanings or {}) for one in values), *PLUGINS.names()]
+    known = [*MEASURES, *EXAMPLES, *(value_measure(each, meanings or {}) for each in values), *PLUGINS.names()]
     raise UsageError(f"{option} {name}: no such measure; {nearest(name, known)}")
 
 
@@ -165,22 +165,22 @@ def measures_for_help() -> str:
 
 def _figures(name: str, text: str, option: str, figures: dict[str, float], example: str) -> dict[str, float]:
     """Numbers by name, as in fp=10,fn=1, over their defaults."""
-    found = dict(figures)
+    numbers = dict(figures)
     for part in filter(None, text.split(",")):
         key, _, number = part.partition("=")
         try:
-            found[key.strip()] = float(number)
+            numbers[key.strip()] = float(number)
         except ValueError:
             raise UsageError(f"{option} {name}: '{number}' is not a number; write {example}") from None
-    if set(found) != set(figures):
+    if set(numbers) != set(figures):
         raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
-    return found
+    return numbers
 
 
 def _costs(name: str, text: str, option: str) -> dict[str, float]:
     example = "cost:fp=10,fn=1"
     costs = _figures(name, text, option, {"fp": 1.0, "fn": 1.0}, example)
-    if not all(0 <= one < 1e12 for one in costs.values()) or not any(costs.values()):
+    if not all(0 <= figure < 1e12 for figure in costs.values()) or not any(costs.values()):
         raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
     return costs
 

@@ -56,11 +56,11 @@ def _free_response(name: str, words: str, *, label: str | None = None) -> Measur
         from harness.stats.detection import scored_objects
         from harness.stats.detection_curves import free_response, froc_statistic
 
-        found = {
+        curves = {
             run: free_response(*scored_objects(_detections(runs, run, label, name), _iou(runs, run)))
             for run in {run for run, _ in cells}
         }
-        return froc_statistic([(found[run], inside) for run, inside in cells], words)
+        return froc_statistic([(curves[run], inside) for run, inside in cells], words)
 
     return Measure(name, words, statistic, reads=Reads.BOXES, needs="objects")
 
@@ -86,9 +86,9 @@ def _of_counts(
 
         from harness.stats.replication.statistic import ratio
 
-        found = {run: parts(_counts(runs, run, label, name)) for run in {run for run, _ in cells}}
+        totals = {run: parts(_counts(runs, run, label, name)) for run in {run for run, _ in cells}}
         above, below = (
-            np.stack([found[run][part] * (1.0 if of is None else of) for run, of in cells], axis=1) for part in (0, 1)
+            np.stack([totals[run][part] * (1.0 if of is None else of) for run, of in cells], axis=1) for part in (0, 1)
         )
         return ratio(above, below, bounds=bounds, counted=(below > 0).astype(np.float64))
 
@@ -110,7 +110,9 @@ def _detections(runs: Runs, run: int, label: str | None, name: str) -> Detection
     records = runs.detail("boxes")
     if label is None:
         return recorded_detections(records[run])
-    known = dict.fromkeys(one for own in records for record in own if record is not None for one in record["labels"])
+    known = dict.fromkeys(
+        text for of_run in records for record in of_run if record is not None for text in record["labels"]
+    )
     if label not in known:
         from harness.params import nearest
 

@@ -64,7 +64,7 @@ def outcome_kinds(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
     rows[present] = np.arange(present.size)
     # The digits of a code: the group, and the outcome of each run.
     group, *outcomes = np.unravel_index(present, (len(masks) + 1, *[_OUTCOMES] * len(numbers)))
-    outcome_of = dict(zip(numbers, (own.astype(np.int8) for own in outcomes), strict=True))
+    outcome_of = dict(zip(numbers, (digits.astype(np.int8) for digits in outcomes), strict=True))
     members = {key: np.asarray(group == number) for number, key in enumerate(masks, 1)}
     members[id(None)] = np.ones(present.size, dtype=np.bool_)
     return OutcomeKinds(
@@ -91,11 +91,6 @@ def _group_numbers(masks: Sequence[BoolArray], cases: int) -> npt.NDArray[np.uin
     return groups if members == int(np.count_nonzero(groups)) else None
 
 
-def _places(totals: Sequence[int]) -> list[int]:
-    """The places of these totals among the outcomes."""
-    return [list(Outcome).index(TOTALS[number]) for number in totals]
-
-
 def _share(
     name: str, words: str, hits: tuple[int, ...], within: tuple[int, ...], *, larger: bool = True, **more: Any
 ) -> Measure:
@@ -109,8 +104,10 @@ def _share(
         from harness.stats.replication.statistic import shares
 
         of = outcome_kinds(runs, cells)
-        counted = [is_among(own, _places(within)) & inside for own, inside in zip(of.outcome, of.inside, strict=True)]
-        hit = [is_among(own, _places(hits)) & inside for own, inside in zip(of.outcome, counted, strict=True)]
+        numbers = list(Outcome)
+        counted_codes, hit_codes = ([numbers.index(TOTALS[total]) for total in totals] for totals in (within, hits))
+        counted = [is_among(codes, counted_codes) & inside for codes, inside in zip(of.outcome, of.inside, strict=True)]
+        hit = [is_among(codes, hit_codes) & inside for codes, inside in zip(of.outcome, counted, strict=True)]
         return shares(hit, counted, of.kinds)
 
     return Measure(name, words, statistic, larger, of_totals=of_totals, share=True, **more)
@@ -124,8 +121,10 @@ def _formula(name: str, words: str, of_totals: Callable[[Any], Any], counts: tup
 
         from harness.stats.replication.statistic import SmoothFormula
 
-        of, places = outcome_kinds(runs, cells), np.array([TOTALS.index(outcome) for outcome in Outcome])
-        one_hot = [np.eye(4)[places[own]] * inside[:, None] for own, inside in zip(of.outcome, of.inside, strict=True)]
+        of, total_of = outcome_kinds(runs, cells), np.array([TOTALS.index(outcome) for outcome in Outcome])
+        one_hot = [
+            np.eye(4)[total_of[codes]] * inside[:, None] for codes, inside in zip(of.outcome, of.inside, strict=True)
+        ]
         counted = np.stack([columns[:, list(counts)].sum(axis=1) for columns in one_hot], axis=1)
         return SmoothFormula(
             np.hstack(one_hot),

@@ -27,7 +27,7 @@ def _counts(runs: Runs) -> FloatArray:
     import numpy as np
 
     none = dict.fromkeys(_COUNTS, np.nan)
-    rows = [[[(one or none)[name] for name in _COUNTS] for one in of_run] for of_run in runs.detail(DETAIL)]
+    rows = [[[(pixels or none)[name] for name in _COUNTS] for pixels in of_run] for of_run in runs.detail(DETAIL)]
     return np.array(rows, dtype=np.float64)
 
 
@@ -44,10 +44,10 @@ def _fraction(above: _Part, below: _Part, *, means: bool) -> Callable[[Runs, Seq
         parts = [np.where(of[:, None], counts[run], 0.0) for (run, _), of in zip(cells, known, strict=True)]
         counted = np.stack(known, axis=1).astype(np.float64)
         if means:
-            numerators = np.stack([_overlap(above(own), below(own)) for own in parts], axis=1) * counted
+            numerators = np.stack([_overlap(above(cell), below(cell)) for cell in parts], axis=1) * counted
             denominators = counted
         else:
-            numerators, denominators = (np.stack([part(own) for own in parts], axis=1) for part in (above, below))
+            numerators, denominators = (np.stack([part(cell) for cell in parts], axis=1) for part in (above, below))
         return ratio(numerators, denominators, bounds=_UNIT, counted=counted)
 
     return statistic
@@ -83,17 +83,17 @@ def _class_columns(runs: Runs, cells: Sequence[Cell]) -> list[FloatArray]:
     import numpy as np
 
     details = runs.detail(DETAIL)
-    if not any(one and "confusion" in one for of_run in details for one in of_run):
+    if not any(pixels and "confusion" in pixels for of_run in details for pixels in of_run):
         raise UsageError("--statistic miou: no classes are recorded; the test's [mask] needs labels")
     tables = [_class_counts(of_run) for of_run in details]
     values = sorted({value for of_run in tables for of_image in of_run for value in of_image})
-    place = {value: number for number, value in enumerate(values)}
+    column_of = {value: number for number, value in enumerate(values)}
     whole = np.zeros((len(tables), len(tables[0]), 2 * len(values)))
     for run, of_run in enumerate(tables):
         for image, of_image in enumerate(of_run):
             for value, (common, union) in of_image.items():
-                whole[run, image, place[value]] = common
-                whole[run, image, len(values) + place[value]] = union
+                whole[run, image, column_of[value]] = common
+                whole[run, image, len(values) + column_of[value]] = union
     return [whole[run] if inside is None else whole[run] * inside[:, None] for run, inside in cells]
 
 
@@ -101,13 +101,13 @@ def _class_counts(of_run: Sequence[Any]) -> list[dict[int, list[float]]]:
     """Of each image and class, the pixels in truth and answer, and those in either; an error has no class."""
     counts: list[dict[int, list[float]]] = []
     for pixels in of_run:
-        own: dict[int, list[float]] = {}
+        of_class: dict[int, list[float]] = {}
         for truth, answer, weight in (pixels or {}).get("confusion", ()):
             for value in {truth, answer} - {None}:
-                both = own.setdefault(value, [0.0, 0.0])
+                both = of_class.setdefault(value, [0.0, 0.0])
                 both[0] += weight if truth == answer else 0.0
                 both[1] += weight
-        counts.append(own)
+        counts.append(of_class)
     return counts
 
 

@@ -22,10 +22,10 @@ def kish(weights: FloatArray) -> FloatArray:
 
 def is_among(codes: npt.NDArray[np.int8], wanted: Iterable[int]) -> BoolArray:
     """Whether each code is one of a few: comparing small numbers is faster than looking each up in a table."""
-    found = np.zeros(codes.shape, dtype=np.bool_)
+    among = np.zeros(codes.shape, dtype=np.bool_)
     for code in wanted:
-        found |= codes == code
-    return found
+        among |= codes == code
+    return among
 
 
 def numbered(labels: Labels) -> tuple[Labels, IntArray]:
@@ -52,6 +52,6 @@ def positions_in_order(labels: Sequence[str]) -> IntArray | None:
     """The place of each label in their order; None if they are in it, which is seen quickly."""
     if all(map(le, labels, islice(labels, 1, None))):
         return None
-    places = np.empty(len(labels), dtype=np.intp)
-    places[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
-    return places
+    positions = np.empty(len(labels), dtype=np.intp)
+    positions[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    return positions

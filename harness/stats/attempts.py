@@ -40,8 +40,8 @@ def pass_at(attempts: Attempts, k: int) -> FloatArray:
     right = np.bincount(attempts.case, weights=attempts.success, minlength=attempts.cases).astype(np.int64)
     chance = np.ones(attempts.cases)
     # The k answers are drawn one after the other; each is wrong with the share of wrong ones that are left.
-    for drawn in range(k):
-        chance *= np.maximum(n - right - drawn, 0) / (n - drawn)
+    for taken in range(k):
+        chance *= np.maximum(n - right - taken, 0) / (n - taken)
     return np.asarray(1 - chance)
 
 
@@ -51,11 +51,11 @@ def majority_at(attempts: Attempts, k: int) -> FloatArray:
     order = np.argsort(attempts.case, kind="stable")
     bounds = np.searchsorted(attempts.case[order], np.arange(attempts.cases + 1))
     label, success = attempts.label[order].tolist(), attempts.success[order].tolist()
-    found = np.empty(attempts.cases)
+    chances = np.empty(attempts.cases)
     for case in range(attempts.cases):
         start, end = int(bounds[case]), int(bounds[case + 1])
-        found[case] = _majority(*_tally(label[start:end], success[start:end]), k)
-    return found
+        chances[case] = _majority(*_tally(label[start:end], success[start:end]), k)
+    return chances
 
 
 def _tally(labels: Sequence[int], success: Sequence[bool]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -88,19 +88,19 @@ def _majority(right: tuple[int, ...], wrong: tuple[int, ...], k: int) -> float:
 def _draws(counts: Sequence[int], top: int, k: int, *, marked: int) -> dict[tuple[int, int], int]:
     """Ways to draw k answers with no label more than `top` times, by how many labels of each kind reach it."""
     ways: dict[tuple[int, int, int], int] = {(0, 0, 0): 1}
-    for place, count in enumerate(counts):
+    for index, count in enumerate(counts):
         grown: dict[tuple[int, int, int], int] = {}
-        for (drawn, rights, wrongs), number in ways.items():
-            for more in range(min(count, top, k - drawn) + 1):
+        for (total, rights, wrongs), number in ways.items():
+            for more in range(min(count, top, k - total) + 1):
                 reached = more == top
-                key = (drawn + more, rights + (reached and place < marked), wrongs + (reached and place >= marked))
+                key = (total + more, rights + (reached and index < marked), wrongs + (reached and index >= marked))
                 grown[key] = grown.get(key, 0) + number * comb(count, more)
         ways = grown
-    found: dict[tuple[int, int], int] = {}
-    for (drawn, rights, wrongs), number in ways.items():
-        if drawn == k and rights + wrongs:
-            found[rights, wrongs] = found.get((rights, wrongs), 0) + number
-    return found
+    reaching: dict[tuple[int, int], int] = {}
+    for (total, rights, wrongs), number in ways.items():
+        if total == k and rights + wrongs:
+            reaching[rights, wrongs] = reaching.get((rights, wrongs), 0) + number
+    return reaching
 
 
 def _check(attempts: Attempts, k: int) -> IntArray:

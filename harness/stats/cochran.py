@@ -120,8 +120,8 @@ def _f_test(statistic: float, q: int, df: float, eta: float) -> WaldTest:
 
 def _without_variance(rates: FloatArray, covariance: FloatArray, df: float) -> WaldTest:
     """The test by pairs that differ by the same in every unit; without such a pair there is none."""
-    own = np.diagonal(covariance)
-    certain = own[:, None] + own - 2 * covariance <= _negligible_variance(covariance)
+    variances = np.diagonal(covariance)
+    certain = variances[:, None] + variances - 2 * covariance <= _negligible_variance(covariance)
     same = certain & (np.abs(rates[:, None] - rates) <= _negligible_rate(rates))
     # The first of each set of rates that are the same.
     distinct = int((same.argmax(axis=1) == np.arange(rates.size)).sum())
@@ -159,9 +159,9 @@ def _own_excess(values: FloatArray) -> float:
 def _cross_excess(values: FloatArray) -> float:
     squares, spread = values**2, values.T @ values
     products = squares.sum(axis=1) ** 2 - (squares**2).sum(axis=1)
-    own = np.diagonal(spread)
+    totals = np.diagonal(spread)
     # C_aa C_bb + 2 C_ab^2, summed over all a != b.
-    expected = own.sum() ** 2 + 2 * (spread**2).sum() - 3 * (own**2).sum()
+    expected = totals.sum() ** 2 + 2 * (spread**2).sum() - 3 * (totals**2).sum()
     return _ratio(products.sum(), expected)
 
 

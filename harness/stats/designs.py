@@ -265,7 +265,7 @@ def _check_counts(
 
 
 def intraclass_of_differences(
-    successes: npt.ArrayLike, groups: npt.ArrayLike, *, own: bool = False
+    successes: npt.ArrayLike, groups: npt.ArrayLike, *, singles: bool = False
 ) -> npt.NDArray[np.float64]:
     """The intraclass correlation of a - b for all pairs of m algorithms at once: (m, n) in, (m, m) out.
 
@@ -278,11 +278,11 @@ def intraclass_of_differences(
     sizes = np.bincount(codes).astype(np.float64)
     count, total = len(sizes), float(sizes.sum())
     if count < 2 or total <= count:
-        return np.full((len(rows) + own, len(rows) + own), math.nan)
+        return np.full((len(rows) + singles, len(rows) + singles), math.nan)
     sums = np.stack([np.bincount(codes, weights=row, minlength=count) for row in rows])
-    all_squares = _squares_of_differences(np.pad(rows @ rows.T, (0, int(own))))
-    group_squares = _squares_of_differences(np.pad((sums / sizes) @ sums.T, (0, int(own))))
-    totals = np.pad(rows.sum(axis=1), (0, int(own)))
+    all_squares = _squares_of_differences(np.pad(rows @ rows.T, (0, int(singles))))
+    group_squares = _squares_of_differences(np.pad((sums / sizes) @ sums.T, (0, int(singles))))
+    totals = np.pad(rows.sum(axis=1), (0, int(singles)))
     correction = (totals[:, None] - totals[None, :]) ** 2 / total
     between = (group_squares - correction) / (count - 1)
     within = (all_squares - group_squares) / (total - count)
@@ -295,5 +295,5 @@ def intraclass_of_differences(
 
 def _squares_of_differences(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Sums of (a - b)^2 for all pairs, from the sums of a b."""
-    own = np.diagonal(products)
-    return np.asarray(own[:, None] + own[None, :] - 2 * products)
+    squares = np.diagonal(products)
+    return np.asarray(squares[:, None] + squares[None, :] - 2 * products)

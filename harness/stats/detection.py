@@ -97,8 +97,8 @@ def box_overlaps(found: FloatArray, truth: FloatArray, crowd: BoolArray) -> Floa
     high = np.minimum(found[:, 2:] + found[:, :2], truth[:, 2:] + truth[:, :2])
     sides = np.maximum(high - low, 0.0)
     both = sides[:, 0] * sides[:, 1]
-    own, other = found[:, 2] * found[:, 3], truth[:, 2] * truth[:, 3]
-    union = np.where(crowd, own, own + other - both)
+    found_area, truth_area = found[:, 2] * found[:, 3], truth[:, 2] * truth[:, 3]
+    union = np.where(crowd, found_area, found_area + truth_area - both)
     return np.asarray(np.divide(both, union, out=np.zeros_like(both), where=both > 0))
 
 
@@ -166,8 +166,8 @@ class _Pairs:
         edges = np.flatnonzero(np.diff(self.rank)) + 1
         for part in np.split(np.arange(self.rank.size), edges):
             if part.size:
-                place = slice(int(part[0]), int(part[-1]) + 1)
-                yield _Pairs(self.rank[place], self.found[place], self.truth[place], self.overlap[place])
+                rows = slice(int(part[0]), int(part[-1]) + 1)
+                yield _Pairs(self.rank[rows], self.found[rows], self.truth[rows], self.overlap[rows])
 
 
 def _match_round(
@@ -182,10 +182,10 @@ def _match_round(
     free = (pairs.overlap >= limits[:, None]) & (~taken[:, pairs.truth] | crowd[pairs.truth])
     starts = np.flatnonzero(np.append(True, np.diff(pairs.found) != 0))
     best = np.maximum.reduceat(np.where(free, np.arange(pairs.found.size), -1), starts, axis=1)
-    level, place = np.nonzero(best >= 0)
-    objects = pairs.truth[best[level, place]]
+    level, index = np.nonzero(best >= 0)
+    objects = pairs.truth[best[level, index]]
     taken[level, objects] = True
-    status[level, pairs.found[starts][place]] = np.where(counted[objects], HIT, NOTHING)
+    status[level, pairs.found[starts][index]] = np.where(counted[objects], HIT, NOTHING)
 
 
 def _pairs(detections: Detections, counted: BoolArray, least: float) -> Iterator[_Pairs]:
@@ -196,11 +196,11 @@ def _pairs(detections: Detections, counted: BoolArray, least: float) -> Iterator
     keys = keys[objects]
     found_keys = found.case * detections.labels + found.label
     order = np.lexsort((-detections.score, found_keys))
-    own = found_keys[order]
-    rank = np.arange(own.size) - np.searchsorted(own, own)
-    first = np.searchsorted(keys, own)
-    number = np.searchsorted(keys, own, side="right") - first
-    for start, stop in _blocks(own, number):
+    ordered_keys = found_keys[order]
+    rank = np.arange(ordered_keys.size) - np.searchsorted(ordered_keys, ordered_keys)
+    first = np.searchsorted(keys, ordered_keys)
+    number = np.searchsorted(keys, ordered_keys, side="right") - first
+    for start, stop in _blocks(ordered_keys, number):
         of = np.repeat(np.arange(start, stop), number[start:stop])
         within = np.arange(of.size) - np.repeat(np.cumsum(number[start:stop]) - number[start:stop], number[start:stop])
         there = objects[first[of] + within]
@@ -237,5 +237,5 @@ def only_label(detections: Detections, label: int) -> Detections:
     )
 
 
-def _subset(boxes: BoxSet, places: IntArray) -> BoxSet:
-    return BoxSet(boxes.case[places], boxes.label[places], boxes.box[places])
+def _subset(boxes: BoxSet, indices: IntArray) -> BoxSet:
+    return BoxSet(boxes.case[indices], boxes.label[indices], boxes.box[indices])

@@ -77,11 +77,11 @@ def class_hits(detections: Detections, matches: Matches, label: int | None = Non
     for number in range(detections.labels) if label is None else [label]:
         objects = detections.truth.case[matches.counted & (detections.truth.label == number)]
         if objects.size:
-            own = order[edges[number] : edges[number + 1]]
+            members = order[edges[number] : edges[number + 1]]
             # What counts for nothing at every level is left out.
-            own = own[(matches.status[:, own] >= FALSE).any(axis=0)]
-            status = matches.status[:, own]
-            classes.append(ClassHits(detections.found.case[own], status == HIT, status == FALSE, objects))
+            members = members[(matches.status[:, members] >= FALSE).any(axis=0)]
+            status = matches.status[:, members]
+            classes.append(ClassHits(detections.found.case[members], status == HIT, status == FALSE, objects))
     return classes
 
 
@@ -112,8 +112,8 @@ def _mean(classes: Sequence[ClassHits], weights: FloatArray) -> float:
     """The mean over the classes that have objects with weight; NaN if there is none."""
     # Equal weights become counts, whose ratios are exact.
     scaled = weights / max(float(weights.max(initial=0.0)), 1e-300)
-    found = [value for one in classes if (value := _of_class(one, scaled)) is not None]
-    return float(np.mean(found)) if found else np.nan
+    values = [value for hits in classes if (value := _of_class(hits, scaled)) is not None]
+    return float(np.mean(values)) if values else np.nan
 
 
 def _of_class(of: ClassHits, weights: FloatArray) -> float | None:
@@ -127,25 +127,25 @@ def _of_class(of: ClassHits, weights: FloatArray) -> float | None:
     # Sums of other weights than counts are rounded: a recall must not be missed by the last digit.
     slack = 0.0 if ((weights == 0) | (weights == 1)).all() else 1e-12
     value = 0.0
-    for recall, own in zip(hits / total + slack, best, strict=True):
-        place = np.searchsorted(recall, _RECALLS)
-        value += float(own[place[: int(np.searchsorted(place, recall.size))]].sum())
+    for recall, best_at_level in zip(hits / total + slack, best, strict=True):
+        first = np.searchsorted(recall, _RECALLS)
+        value += float(best_at_level[first[: int(np.searchsorted(first, recall.size))]].sum())
     return value / (_RECALLS.size * len(hits))
 
 
 def _precision(of: ClassHits, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The weight of all hits so far, and the precision, at each level and detection."""
-    own = weights[of.case]
-    hits, false = np.cumsum(of.hit * own, axis=1), np.cumsum(of.false * own, axis=1)
+    case_weights = weights[of.case]
+    hits, false = np.cumsum(of.hit * case_weights, axis=1), np.cumsum(of.false * case_weights, axis=1)
     return hits, hits / (hits + false + _TINY)
 
 
 def _slopes(classes: Sequence[ClassHits], weights: FloatArray) -> FloatArray:
     """What each case adds to the mean per unit of weight, to first order."""
     slopes = np.zeros(weights.size)
-    known = [one for one in classes if weights[one.objects].sum() > 0]
-    for one in known:
-        slopes += _class_slopes(one, weights) / len(known)
+    known = [hits for hits in classes if weights[hits.objects].sum() > 0]
+    for hits in known:
+        slopes += _class_slopes(hits, weights) / len(known)
     return slopes
 
 
@@ -153,36 +153,33 @@ def _class_slopes(of: ClassHits, weights: FloatArray) -> FloatArray:
     objects, total = np.bincount(of.objects, minlength=weights.size), weights[of.objects].sum()
     if not of.case.size:
         return np.zeros(weights.size)
-    own, levels = weights[of.case] * of.hit, len(of.hit)
+    hit_weights, levels = weights[of.case] * of.hit, len(of.hit)
     hits, precision = _precision(of, weights)
     all_found = hits + np.cumsum(of.false * weights[of.case], axis=1)
     best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-    # What hits whose best precision is reached at a place weigh there.
-    at = _reached_at(precision >= best)
-    offsets = np.arange(levels)[:, None] * own.shape[1]
-    share = np.bincount((at + offsets).ravel(), weights=own.ravel(), minlength=own.size).reshape(own.shape)
+    # The first index at or after each at which the best precision is reached; it always is at the last.
+    last = best.shape[1] - 1
+    reached = np.where(precision >= best, np.arange(last + 1), last)
+    at = np.minimum.accumulate(reached[:, ::-1], axis=1)[:, ::-1]
+    # What hits whose best precision is reached at an index weigh there.
+    offsets = np.arange(levels)[:, None] * hit_weights.shape[1]
+    share = np.bincount((at + offsets).ravel(), weights=hit_weights.ravel(), minlength=hit_weights.size).reshape(
+        hit_weights.shape
+    )
     share = np.divide(share, all_found, out=np.zeros_like(share), where=all_found > 0)
-    gain, loss = (_from_here(share * part) for part in (1 - precision, precision))
+    gain, loss = (np.cumsum((share * part)[:, ::-1], axis=1)[:, ::-1] for part in (1 - precision, precision))
     each = np.where(of.hit, best + gain, np.where(of.false, -loss, 0.0)).sum(axis=0)
-    slopes = np.bincount(of.case, weights=each, minlength=weights.size) - objects * float((own * best).sum()) / total
+    slopes = (
+        np.bincount(of.case, weights=each, minlength=weights.size) - objects * float((hit_weights * best).sum()) / total
+    )
     return np.asarray(slopes / (total * levels))
-
-
-def _reached_at(best: BoolArray) -> IntArray:
-    """The first place at or after each at which the best precision is reached; it always is at the last."""
-    places = np.where(best, np.arange(best.shape[1]), best.shape[1] - 1)
-    return np.asarray(np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1])
-
-
-def _from_here(values: FloatArray) -> FloatArray:
-    return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeResponse:
     """Detections by falling score: the case of each and whether it is an object; and the case of every object.
 
-    `ends` are the last places of equal scores, which no threshold separates, and `threshold` those scores.
+    `ends` are the last indices of equal scores, which no threshold separates, and `threshold` those scores.
     """
 
     case: IntArray
@@ -193,8 +190,8 @@ class FreeResponse:
 
     def curve(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Recall and false positives per image at every threshold, for these weights of the cases."""
-        own = weights[self.case]
-        hits, false = (np.cumsum(np.where(of, own, 0.0))[self.ends] for of in (self.hit, ~self.hit))
+        case_weights = weights[self.case]
+        hits, false = (np.cumsum(np.where(of, case_weights, 0.0))[self.ends] for of in (self.hit, ~self.hit))
         total, images = weights[self.objects].sum(), weights.sum()
         if not total > 0:
             return np.full(hits.size, np.nan), false / images
@@ -206,8 +203,8 @@ class FreeResponse:
         if recall.size and np.isnan(recall[0]):
             return np.full(limits.size, np.nan)
         # Sums of weights: a limit met exactly may be missed by a rounding error.
-        place = np.searchsorted(false, limits * (1 + 1e-12), side="right")
-        return np.append(0.0, recall)[place]
+        index = np.searchsorted(false, limits * (1 + 1e-12), side="right")
+        return np.append(0.0, recall)[index]
 
 
 # The detections of a run, and which of the cases count; None if all do.
@@ -216,8 +213,8 @@ FrocCell = tuple[FreeResponse, BoolArray | None]
 
 def free_response(case: IntArray, score: FloatArray, positive: BoolArray) -> FreeResponse:
     """From elements: objects with the score of what found them, minus infinity if nothing did, and false positives."""
-    found = np.flatnonzero(score > -np.inf)
-    order = found[np.argsort(-score[found], kind="stable")]
+    scored = np.flatnonzero(score > -np.inf)
+    order = scored[np.argsort(-score[scored], kind="stable")]
     ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True)) if order.size else np.zeros(0, dtype=np.intp)
     return FreeResponse(case[order], positive[order], ends, score[order][ends], case[positive])
 
@@ -235,7 +232,10 @@ def froc_statistic(cells: Sequence[FrocCell], words: str) -> WeightsStatistic:
 
     def function(weights: FloatArray) -> FloatArray:
         return np.array(
-            [one.recall_at(weights * mask, FALSE_POSITIVES).mean() for (one, _), mask in zip(cells, masks, strict=True)]
+            [
+                curve.recall_at(weights * mask, FALSE_POSITIVES).mean()
+                for (curve, _), mask in zip(cells, masks, strict=True)
+            ]
         )
 
     return WeightsStatistic(function, (0.0, 1.0), len(cells), smooth=False, counted=counted, words=words)

@@ -154,32 +154,32 @@ def t_p_values(value: FloatArray | float, se: FloatArray | float, df: FloatArray
     return np.asarray(2 * np.where(many, ndtr(-t), stdtr(np.where(many, 1.0, np.maximum(df, 1e-9)), -t)))
 
 
-def independent_difference(one: Estimate, other: Estimate) -> Estimate:
+def independent_difference(a: Estimate, b: Estimate) -> Estimate:
     """The difference of two estimates from independent samples: variances add.
 
     Degrees of freedom are Welch's and Satterthwaite's. A side without variance is not certain: its limits say how far
     off it may be, and the p-value is then derived from the limits of the difference. Shares of independent cases get
     Newcombe's interval and Fisher's exact test.
     """
-    v, w = one.se**2, other.se**2
-    gap, se = one.value - other.value, math.sqrt(v + w)
-    df = min(one.df, other.df)
+    v, w = a.se**2, b.se**2
+    gap, se = a.value - b.value, math.sqrt(v + w)
+    df = min(a.df, b.df)
     if v > 0 and w > 0 and df > 0:
-        denominator = v**2 / one.df + w**2 / other.df
+        denominator = v**2 / a.df + w**2 / b.df
         df = (v + w) ** 2 / denominator if denominator > 0 else math.inf
-    low, high = one.scale.bounds
+    low, high = a.scale.bounds
     width = (low - high, high - low)
     interval, p_value = None, None
-    if one.interval is not None and other.interval is not None:
-        interval = _independent_limits(one, other, one.confidence, width)
-        if one.scale.kind is IntervalKind.INDEPENDENT is other.scale.kind:
-            p_value = fisher_exact(_successes_and_cases(one), _successes_and_cases(other))
+    if a.interval is not None and b.interval is not None:
+        interval = _independent_limits(a, b, a.confidence, width)
+        if a.scale.kind is IntervalKind.INDEPENDENT is b.scale.kind:
+            p_value = fisher_exact(_successes_and_cases(a), _successes_and_cases(b))
         elif v > 0 and w > 0:
             p_value = float(t_p_values(gap, se, df))
         else:
-            p_value = p_of_limits(lambda confidence: _independent_limits(one, other, confidence, width))
+            p_value = p_of_limits(lambda confidence: _independent_limits(a, b, confidence, width))
     return replace(
-        one,
+        a,
         value=gap,
         se=se,
         df=df,
@@ -187,10 +187,10 @@ def independent_difference(one: Estimate, other: Estimate) -> Estimate:
         p_value=p_value,
         design_effect=None,
         icc=None,
-        cases=one.cases + other.cases,
-        units=one.units + other.units,
+        cases=a.cases + b.cases,
+        units=a.units + b.units,
         scale=Scale(IntervalKind.PLAIN, width),
-        limits=lambda confidence: _independent_limits(one, other, confidence, width),
+        limits=lambda confidence: _independent_limits(a, b, confidence, width),
     )
 
 
@@ -211,31 +211,33 @@ def with_adjusted(
     estimates: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM
 ) -> list[Estimate | None]:
     """The estimates with p-values adjusted for their number; None stays None."""
-    p_values = np.array([math.nan if one is None or one.p_value is None else one.p_value for one in estimates])
+    p_values = np.array(
+        [math.nan if estimate is None or estimate.p_value is None else estimate.p_value for estimate in estimates]
+    )
     return [
-        one if one is None or math.isnan(p) else replace(one, p_adjusted=float(p))
-        for one, p in zip(estimates, adjusted(p_values, method), strict=True)
+        estimate if estimate is None or math.isnan(p) else replace(estimate, p_adjusted=float(p))
+        for estimate, p in zip(estimates, adjusted(p_values, method), strict=True)
     ]
 
 
-def _successes_and_cases(one: Estimate) -> tuple[int, int]:
-    cases = round(float(one.scale.cases))
-    return round(one.value * cases), cases
+def _successes_and_cases(estimate: Estimate) -> tuple[int, int]:
+    cases = round(float(estimate.scale.cases))
+    return round(estimate.value * cases), cases
 
 
 def _contains_zero(interval: Interval) -> bool:
     return interval.low <= 0 <= interval.high
 
 
-def _independent_limits(one: Estimate, other: Estimate, confidence: float, width: Bounds) -> Interval:
-    a, b = one.at(confidence), other.at(confidence)
+def _independent_limits(first: Estimate, second: Estimate, confidence: float, width: Bounds) -> Interval:
+    a, b = first.at(confidence), second.at(confidence)
     if a is None or b is None:
         return Interval(*width)
-    if one.scale.kind is IntervalKind.PLAIN:
+    if first.scale.kind is IntervalKind.PLAIN:
         # Means without bounds, such as seconds: distances to both limits added in quadrature, not clipped.
-        gap = one.value - other.value
-        down = math.hypot(one.value - a.low, b.high - other.value)
-        return Interval(gap - down, gap + math.hypot(a.high - one.value, other.value - b.low))
+        gap = first.value - second.value
+        down = math.hypot(first.value - a.low, b.high - second.value)
+        return Interval(gap - down, gap + math.hypot(a.high - first.value, second.value - b.low))
     limits_a, limits_b = (Intervals(np.asarray(side.low), np.asarray(side.high)) for side in (a, b))
-    limits = difference_limits(one.value, limits_a, other.value, limits_b, bounds=width)
+    limits = difference_limits(first.value, limits_a, second.value, limits_b, bounds=width)
     return Interval(float(limits.low), float(limits.high))

@@ -86,9 +86,9 @@ def _contrasts(values: FloatArray, covariance: FloatArray) -> _Contrasts:
     half = values.size // 2
     pairs = _pairs(half)
     first, second = pairs @ values[:half], pairs @ values[half:]
-    own = [((pairs @ covariance[at, at]) * pairs).sum(axis=1) for at in (slice(None, half), slice(half, None))]
+    variances = [((pairs @ covariance[at, at]) * pairs).sum(axis=1) for at in (slice(None, half), slice(half, None))]
     cross = pairs @ covariance[:half, half:] @ pairs.T
-    variance = own[0][:, None] + own[1][None, :] - 2 * cross
+    variance = variances[0][:, None] + variances[1][None, :] - 2 * cross
     return _Contrasts(first[:, None] - second[None, :], np.sqrt(np.maximum(variance, 0.0)))
 
 

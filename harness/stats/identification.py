@@ -41,14 +41,14 @@ class Cmc:
 class _RankedProbes:
     """Where each probe enters the curve (its rank minus 1, or `limit` for never) and its weight (0 without a rank)."""
 
-    place: IntArray
+    point: IntArray
     weights: FloatArray
     limit: int
     probes: int
 
     @property
     def rates(self) -> FloatArray:
-        entered = np.bincount(self.place, weights=self.weights, minlength=self.limit + 1)
+        entered = np.bincount(self.point, weights=self.weights, minlength=self.limit + 1)
         return np.asarray(np.minimum(np.cumsum(entered)[:-1] / self.weights.sum(), 1.0))
 
     @property
@@ -93,7 +93,7 @@ def replicated_cmc(
     """Curve with bands that allow for strata, clusters (several images of a person) and weights of the probes."""
     ranked = _ranked_probes(rank, sample.weights, limit)
     known = ~np.isnan(np.asarray(rank, dtype=np.float64))
-    bands = replicated_rates(Entries(ranked.place, known, ranked.limit), sample, replication)
+    bands = replicated_rates(Entries(ranked.point, known, ranked.limit), sample, replication)
     return Cmc(ranked.ranks, bands, ranked.probes)
 
 
@@ -108,8 +108,8 @@ def _ranked_probes(rank: npt.ArrayLike, weights: npt.ArrayLike | None, limit: in
     last = limit if limit is not None else int(r[np.isfinite(r)].max(initial=1))
     if last < 1:
         raise ValueError(f"limit {limit!r}: the smallest rank is 1")
-    place = np.where(known, np.minimum(r, last + 1) - 1, last).astype(np.intp)
-    return _RankedProbes(place, within, last, int(np.count_nonzero(known)))
+    point = np.where(known, np.minimum(r, last + 1) - 1, last).astype(np.intp)
+    return _RankedProbes(point, within, last, int(np.count_nonzero(known)))
 
 
 def _check(rank: FloatArray, weights: FloatArray) -> None:
@@ -162,7 +162,7 @@ def medians_of_counts(levels: FloatArray, times: npt.NDArray[np.integer]) -> Flo
     """Median of each row of a table that counts how often each level occurs; all rows have the same total."""
     upto = np.cumsum(times, axis=1)
     n = int(upto[0, -1])
-    below, above = ((upto >= place).argmax(axis=1) for place in ((n + 1) // 2, n // 2 + 1))
+    below, above = ((upto >= middle).argmax(axis=1) for middle in ((n + 1) // 2, n // 2 + 1))
     return np.asarray((levels[below] + levels[above]) / 2)
 
 

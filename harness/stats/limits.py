@@ -107,7 +107,9 @@ def bounded_limits(
         return Intervals(np.maximum(v - half, low), np.minimum(v + half, high))
     width = high - low
     share = _snap_to_ends((v - low) / width)
-    limits = _with_ends(share, _logit_limits(share, error / width, t, _size_from_end(last, confidence)), last)
+    # The number of cases, all of them right, that has this exact lower limit.
+    fallback = np.log((1 - confidence) / 2) / np.log(np.clip(last, 1e-12, 1 - 1e-12))
+    limits = _with_ends(share, _logit_limits(share, error / width, t, fallback), last)
     return Intervals(low + width * limits.low, low + width * limits.high)
 
 
@@ -164,11 +166,11 @@ def difference_limits(
     Zou and Donner (2008); with Wilson's limits it is Newcombe's method 10 (1998). `correlation` is that of the two
     estimates, 0 for different cases.
     """
-    one, other, r = _floats(a, b, correlation)
+    value_a, value_b, r = _floats(a, b, correlation)
     r = np.clip(r, -1.0, 1.0)
-    down = _quadrature(one - limits_a.low, limits_b.high - other, r)
-    up = _quadrature(limits_a.high - one, other - limits_b.low, r)
-    low, high = np.maximum(one - other - down, bounds[0]), np.minimum(one - other + up, bounds[1])
+    down = _quadrature(value_a - limits_a.low, limits_b.high - value_b, r)
+    up = _quadrature(limits_a.high - value_a, value_b - limits_b.low, r)
+    low, high = np.maximum(value_a - value_b - down, bounds[0]), np.minimum(value_a - value_b + up, bounds[1])
     return Intervals(np.asarray(low), np.asarray(high))
 
 
@@ -194,7 +196,9 @@ def paired_limits(
     fallback = _size_without_variance(n, m, design_effect)
     size = np.minimum(_effective_size(a + b - (a - b) ** 2, error, fallback), _MAX_EFFECTIVE_RATIO * n)
     limits_a, limits_b = (stretched_wilson(share, size, freedom, confidence=confidence) for share in (a, b))
-    return difference_limits(a, limits_a, b, limits_b, correlation=_multinomial_correlation(a, b))
+    # Of two shares of the same whole.
+    correlation = -np.sqrt(a * b / np.maximum((1 - a) * (1 - b), _TINY))
+    return difference_limits(a, limits_a, b, limits_b, correlation=correlation)
 
 
 def stretched_wilson(
@@ -269,16 +273,5 @@ def _logit_limits(share: FloatArray, se: FloatArray, t: FloatArray, fallback: Fl
     return Intervals(expit(middle - half), expit(middle + half))
 
 
-def _size_from_end(end: FloatArray, confidence: float) -> FloatArray:
-    """The number of cases, all of them right, that has this exact lower limit."""
-    inside = np.clip(end, 1e-12, 1 - 1e-12)
-    return np.asarray(np.log((1 - confidence) / 2) / np.log(inside))
-
-
 def _quadrature(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(of_a**2 - 2 * r * of_a * of_b + of_b**2, 0.0))
-
-
-def _multinomial_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The correlation of two shares of the same whole."""
-    return np.asarray(-np.sqrt(a * b / np.maximum((1 - a) * (1 - b), _TINY)))

@@ -126,10 +126,14 @@ def max_t(
     test, with the pairs of one baseline Dunnett's. Of the multivariate t distribution only directions are drawn; the
     length and the error of the variance are integrated out, so that p falls with |t| and is exact if all pairs are one.
     """
+    from scipy.special import ndtr, stdtr
+
     matrix, first, second, t = _check_contrasts(covariance, pairs, statistics, df)
     if not (0 < confidence < 1 and draws > 0):
         raise ValueError(f"confidence {confidence!r}, {draws!r} draws: expected between 0 and 1, and above 0")
-    errors = _pair_errors(matrix, first, second)
+    squares = np.diagonal(matrix)
+    variances = squares[first] + squares[second] - 2 * matrix[first, second]
+    errors = np.sqrt(np.where(variances > _NO_VARIANCE * squares.max(initial=0.0), variances, 0.0))
     known = (errors > 0) & ~np.isnan(t)
     p = np.full(t.size, math.nan)
     if not known.any():
@@ -137,7 +141,9 @@ def max_t(
     first, second, errors = first[errors > 0], second[errors > 0], errors[errors > 0]
     root = _root(matrix, first, second)
     tail = _Tail(_largest(root, _rows(first, second, errors), draws, rng), root.shape[1], df)
-    p[known] = _bounded(tail.of_many(np.abs(t[known])), _plain_p(t[known], df), errors.size)
+    plain = 2 * (ndtr(-np.abs(t[known])) if math.isinf(df) else stdtr(df, -np.abs(t[known])))
+    # At least the plain p, at most Bonferroni's: simulated values pass these bounds only by chance.
+    p[known] = np.clip(tail.of_many(np.abs(t[known])), plain, np.minimum(errors.size * plain, 1.0))
     return MaxT(p, tail.quantile(1 - confidence), errors.size, draws)
 
 
@@ -225,23 +231,6 @@ def _eigenvectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values[positive], vectors[:, positive]
 
 
-def _pair_errors(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    own = np.diagonal(covariance)
-    variances = own[first] + own[second] - 2 * covariance[first, second]
-    return np.sqrt(np.where(variances > _NO_VARIANCE * own.max(initial=0.0), variances, 0.0))
-
-
-def _plain_p(t: FloatArray, df: float) -> FloatArray:
-    from scipy.special import ndtr, stdtr
-
-    return np.asarray(2 * (ndtr(-np.abs(t)) if math.isinf(df) else stdtr(df, -np.abs(t))))
-
-
-def _bounded(p: FloatArray, plain: FloatArray, pairs: int) -> FloatArray:
-    """At least the plain p, at most Bonferroni's: simulated values pass these bounds only by chance."""
-    return np.clip(p, plain, np.minimum(pairs * plain, 1.0))
-
-
 def _check_contrasts(
     covariance: npt.ArrayLike, pairs: npt.ArrayLike, statistics: npt.ArrayLike, df: float
 ) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
@@ -316,7 +305,9 @@ def letter_display(distinct: npt.ArrayLike, *, order: Sequence[int] | None = Non
     letters = [""] * len(ranked)
     for index, group in enumerate(positions):
         for position in group:
-            letters[ranked[position]] += _letter(index)
+            # a to z, then a1 to z1, a2 and so on.
+            turn, number = divmod(index, len(ascii_lowercase))
+            letters[ranked[position]] += ascii_lowercase[number] + (str(turn) if turn else "")
     return LetterDisplay(tuple(tuple(ranked[k] for k in group) for group in positions), tuple(letters), complete)
 
 
@@ -372,12 +363,6 @@ def _members(column: int) -> Iterator[int]:
         lowest = column & -column
         yield lowest.bit_length() - 1
         column ^= lowest
-
-
-def _letter(index: int) -> str:
-    """a to z, then a1 to z1, a2 and so on."""
-    turn, place = divmod(index, len(ascii_lowercase))
-    return ascii_lowercase[place] + (str(turn) if turn else "")
 
 
 def _check_distinct(distinct: npt.ArrayLike, order: Sequence[int] | None) -> tuple[BoolArray, list[int]]:

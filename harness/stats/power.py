@@ -443,9 +443,9 @@ def neyman_allocation(weights: FloatArray, deviations: FloatArray, units: int) -
             break
         fixed |= short
     whole = np.floor(exact).astype(int)
-    for place in np.argsort(whole - exact)[: units - int(whole.sum())]:
-        whole[place] += 1
-    return [int(one) for one in whole]
+    for stratum in np.argsort(whole - exact)[: units - int(whole.sum())]:
+        whole[stratum] += 1
+    return [int(count) for count in whole]
 
 
 def rule_of_three(rate: float, *, confidence: float = 0.95) -> int:

@@ -49,7 +49,7 @@ class _Layout:
 
     columns: IntArray
     starts: IntArray
-    own: IntArray
+    identity_of_probe: IntArray
     sizes: IntArray
 
 
@@ -79,7 +79,7 @@ def rank_matrix(
         ordered = larger[: best.shape[0]]
         with np.errstate(invalid="ignore"):  # a NaN is refused below; some kinds of it would also warn
             np.multiply(best, matrix.dtype.type(sign), out=ordered)
-        parts.append(_rank_block(ordered, layout.own[at], _available(layout, at, exclude_diagonal)))
+        parts.append(_rank_block(ordered, layout.identity_of_probe[at], _available(layout, at, exclude_diagonal)))
         _refuse_nan(matrix, at, parts[-1])
     rank, right, wrong = (np.concatenate([p[i] for p in parts]) for i in range(3))
     return Ranks(rank, ~np.isnan(rank), sign * right + 0.0, sign * wrong + 0.0, layout.starts.size)
@@ -140,9 +140,9 @@ def _layout(probes: npt.NDArray[np.generic], gallery: npt.NDArray[np.generic]) -
     columns = np.argsort(code, kind="stable")
     sizes = np.bincount(code)
     starts = np.cumsum(sizes) - sizes
-    place = np.minimum(np.searchsorted(names, probes), names.size - 1)
-    own = np.where(names[place] == probes, place, -1)
-    return _Layout(columns, starts, own, sizes)
+    nearest = np.minimum(np.searchsorted(names, probes), names.size - 1)
+    identity_of_probe = np.where(names[nearest] == probes, nearest, -1)
+    return _Layout(columns, starts, identity_of_probe, sizes)
 
 
 def _best_by_identity(
@@ -176,8 +176,8 @@ def _best(part: npt.NDArray[np.floating], layout: _Layout, sign: float) -> npt.N
 
 def _available(layout: _Layout, at: slice, diagonal: bool) -> BoolArray:
     """Whether the probe's own identity has an image in the gallery, other than an excluded one."""
-    own = layout.own[at]
-    images = np.where(own >= 0, layout.sizes[own], 0)
+    identity = layout.identity_of_probe[at]
+    images = np.where(identity >= 0, layout.sizes[identity], 0)
     if diagonal:
         images = images - _own_column(layout, at)
     return np.asarray(images > 0)
@@ -187,7 +187,7 @@ def _own_column(layout: _Layout, at: slice) -> IntArray:
     """1 if gallery image i has the identity of probe i, else 0."""
     identity = np.empty(layout.columns.size, dtype=np.intp)
     identity[layout.columns] = np.repeat(np.arange(layout.sizes.size), layout.sizes)
-    return np.asarray(identity[at] == layout.own[at], dtype=np.intp)
+    return np.asarray(identity[at] == layout.identity_of_probe[at], dtype=np.intp)
 
 
 def _refuse_nan(matrix: npt.NDArray[np.floating], at: slice, part: tuple[FloatArray, FloatArray, FloatArray]) -> None:
@@ -196,8 +196,8 @@ def _refuse_nan(matrix: npt.NDArray[np.floating], at: slice, part: tuple[FloatAr
         missing = np.argwhere(np.isnan(matrix[at]))
         if missing.size:
             r, c = missing[0]
-            place = f"probe {at.start + r} and gallery image {c}"
-            raise ValueError(f"score of {place} is not a number: give the worst score instead")
+            where = f"probe {at.start + r} and gallery image {c}"
+            raise ValueError(f"score of {where} is not a number: give the worst score instead")
 
 
 def _count_true(matrix: BoolArray) -> IntArray:
@@ -208,16 +208,16 @@ def _count_true(matrix: BoolArray) -> IntArray:
 
 
 def _rank_block(
-    best: npt.NDArray[np.floating], own: IntArray, available: BoolArray
+    best: npt.NDArray[np.floating], identity: IntArray, available: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rank, best right and best wrong score of each row, larger being better."""
     rows = np.arange(best.shape[0])
-    right = best[rows, own]
+    right = best[rows, identity]
     # The right identity is at least as good as itself: this is the 1 in the definition.
     rank = _count_true(best >= right[:, None])
     others = best
-    enrolled = own >= 0
-    others[rows[enrolled], own[enrolled]] = -np.inf
+    enrolled = identity >= 0
+    others[rows[enrolled], identity[enrolled]] = -np.inf
     wrong = others.max(axis=1) if best.shape[1] > 1 else np.where(enrolled, np.nan, best[:, 0])
     return (
         np.where(available, rank, np.nan).astype(np.float64),

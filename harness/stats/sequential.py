@@ -38,12 +38,14 @@ class SequenceLimits:
     @staticmethod
     def of(sequence: BettingSequence | UnitSequence, values: FloatArray) -> SequenceLimits:
         """The intervals of a sequence that has seen nothing yet, after each of the values."""
-        found = [sequence.add(float(value)) for value in values]
-        return SequenceLimits(np.array([one.low for one in found]), np.array([one.high for one in found]))
+        intervals = [sequence.add(float(value)) for value in values]
+        return SequenceLimits(
+            np.array([interval.low for interval in intervals]), np.array([interval.high for interval in intervals])
+        )
 
-    def at(self, place: int) -> Interval:
+    def at(self, seen: int) -> Interval:
         """The interval after so many values."""
-        return Interval(float(self.low[place - 1]), float(self.high[place - 1]))
+        return Interval(float(self.low[seen - 1]), float(self.high[seen - 1]))
 
 
 class BettingSequence:
@@ -83,14 +85,19 @@ class BettingSequence:
         if self._population is not None and self._seen >= self._population:
             raise ValueError(f"all {self._population} units have been seen")
         fair = self._fair_means()
-        bet = self._bet()
+        # The predictable plug-in bet of the paper, from what was seen before this value.
+        t = self._seen + 1
+        bet = math.sqrt(2 * math.log(2 / self._alpha) / (self._spread * t * math.log(t + 1)))
         with np.errstate(divide="ignore"):
             up, down = np.minimum(bet, _BOLDNESS / fair), np.minimum(bet, _BOLDNESS / (1 - fair))
         possible = (fair >= 0) & (fair <= 1)
         gain = value - fair
         self._more = np.where(possible, self._more + np.log1p(np.where(possible, up * gain, 0.0)), np.inf)
         self._less = np.where(possible, self._less + np.log1p(np.where(possible, -down * gain, 0.0)), np.inf)
-        self._learn(value)
+        self._seen, self._sum = t, self._sum + value
+        self._centre = (0.5 + self._sum) / (t + 1)
+        # A running mean of squared distances, begun with a quarter.
+        self._spread += ((value - self._centre) ** 2 - self._spread) / (t + 1)
         self._narrow()
         return self.interval
 
@@ -103,32 +110,18 @@ class BettingSequence:
         # A mean that the sum so far just allows may miss it by a rounding error.
         return np.where(np.abs(fair) < 1e-12, 0.0, np.where(np.abs(fair - 1) < 1e-12, 1.0, fair))
 
-    def _bet(self) -> float:
-        """The predictable plug-in bet of the paper, from what was seen before this value."""
-        t = self._seen + 1
-        return math.sqrt(2 * math.log(2 / self._alpha) / (self._spread * t * math.log(t + 1)))
-
-    def _learn(self, value: float) -> None:
-        self._seen += 1
-        self._sum += value
-        t = self._seen
-        self._centre = (0.5 + self._sum) / (t + 1)
-        # A running mean of squared distances, begun with a quarter.
-        self._spread += ((value - self._centre) ** 2 - self._spread) / (t + 1)
-
     def _narrow(self) -> None:
         # The wealth of somebody who gives half to each gambler.
         wealth = np.logaddexp(self._more, self._less) - math.log(2)
         kept = np.flatnonzero(wealth < math.log(1 / self._alpha))
-        low, high = (self._low, self._high) if kept.size == 0 else self._limits(kept[0], kept[-1])
+        low, high = self._low, self._high
+        if kept.size:
+            # One step of the grid more on either side: what lies between two means was not tried.
+            low, high = float(self._means[max(kept[0] - 1, 0)]), float(self._means[min(kept[-1] + 1, _GRID)])
         if self._population is not None:
             left = self._population - self._seen
             low, high = max(low, self._sum / self._population), min(high, (self._sum + left) / self._population)
         self._low, self._high = max(self._low, min(low, self._high)), min(self._high, max(high, self._low))
-
-    def _limits(self, first: int, last: int) -> tuple[float, float]:
-        """One step of the grid more on either side: what lies between two means was not tried."""
-        return float(self._means[max(first - 1, 0)]), float(self._means[min(last + 1, _GRID)])
 
 
 class UnitSequence:
@@ -154,10 +147,10 @@ class UnitSequence:
     @property
     def interval(self) -> Interval:
         """What is known by now of the whole list."""
-        found, scale = self._betting.interval, self._scale
+        betting, scale = self._betting.interval, self._scale
         if self._paired:
-            return Interval(max((2 * found.low - 1) * scale, -1.0), min((2 * found.high - 1) * scale, 1.0))
-        return Interval(found.low * scale, min(found.high * scale, 1.0))
+            return Interval(max((2 * betting.low - 1) * scale, -1.0), min((2 * betting.high - 1) * scale, 1.0))
+        return Interval(betting.low * scale, min(betting.high * scale, 1.0))
 
 
 def sequence_of(values: FloatArray, *, confidence: float = 0.95, population: int | None = None) -> SequenceLimits:

@@ -106,7 +106,11 @@ def exchange_test(
     sides = [float(value(totals)) for totals in ((both + whole) / 2, (both - whole) / 2)]
     least = abs(sides[0] - sides[1]) - _ROUNDING * max(map(abs, sides))
     exact = units < flips.bit_length()
-    picked = _all_sums(moved) if exact else _drawn_sums(moved, flips, rng)
+    if exact:
+        # Every subset of the units.
+        picked = iter([(np.arange(1 << units)[:, None] >> np.arange(units) & 1) @ moved])
+    else:
+        picked = _random_sums(moved, flips, rng)
     # NaN is far, too.
     far = sum(int((~(gaps(2 * sums - whole) < least)).sum()) for sums in picked)
     if exact:
@@ -114,24 +118,18 @@ def exchange_test(
     return SignFlip((far + 1) / (flips + 1), units, FlipMethod.MONTE_CARLO, flips)
 
 
-def _all_sums(moved: FloatArray) -> Iterator[FloatArray]:
-    """The sums (2^units, c) over every subset of a few units."""
-    units = len(moved)
-    yield (np.arange(1 << units)[:, None] >> np.arange(units) & 1) @ moved
-
-
-def _drawn_sums(moved: FloatArray, count: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _random_sums(moved: FloatArray, count: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """The sums (k, c) over random subsets of the units, some at a time."""
     units = len(moved)
     step = max(1, _PIECE // units)
     by_bits = _BitSums.of(moved)
     for start in range(0, count, step):
         picks = min(step, count - start)
-        drawn = np.frombuffer(rng.bytes(-(-picks * units // 8)), np.uint8)
+        random_bytes = np.frombuffer(rng.bytes(-(-picks * units // 8)), np.uint8)
         if by_bits is not None:
-            yield by_bits.sums(drawn, picks)
+            yield by_bits.sums(random_bytes, picks)
         else:
-            bits = np.unpackbits(drawn, count=picks * units).reshape(picks, units)
+            bits = np.unpackbits(random_bytes, count=picks * units).reshape(picks, units)
             yield bits.astype(np.float64) @ moved
 
 
@@ -163,7 +161,7 @@ class _BitSums:
                 scale.append(np.where(np.arange(moved.shape[1]) == column, float(1 << bit), 0.0))
         return cls(np.array(planes), np.array(scale))
 
-    def sums(self, drawn: npt.NDArray[np.uint8], picks: int) -> FloatArray:
+    def sums(self, random_bytes: npt.NDArray[np.uint8], picks: int) -> FloatArray:
         """The sums (picks, c) over subsets whose bits follow one another."""
         units = self.planes.shape[1]
         counts = np.empty((picks, len(self.planes)))
@@ -171,8 +169,8 @@ class _BitSums:
             first, shift = divmod(pick * units, 8)
             masks = self._masks[shift]
             bits = np.zeros(masks.shape[1] * 8, dtype=np.uint8)
-            own = drawn[first : first + -(-(shift + units) // 8)]
-            bits[: own.size] = own
+            subset = random_bytes[first : first + -(-(shift + units) // 8)]
+            bits[: subset.size] = subset
             counts[pick] = np.bitwise_count(masks & bits.view(np.uint64)).sum(axis=1)
         return counts @ self.scale
 
@@ -217,7 +215,9 @@ def _by_convolution(sums: FloatArray) -> float | None:
         return None
     probabilities = _binomial(int(values[common]), int(counts[common]), cells)
     for size in np.repeat(np.delete(values, common), np.delete(counts, common)):
-        probabilities = _with_coin(probabilities, int(size))
+        half = probabilities / 2
+        probabilities = half.copy()
+        probabilities[size:] += half[: max(half.size - size, 0)]
     return min(2 * float(probabilities.sum()), 1.0)
 
 
@@ -232,32 +232,21 @@ def _binomial(size: int, count: int, cells: int) -> FloatArray:
     return probabilities
 
 
-def _with_coin(probabilities: FloatArray, size: int) -> FloatArray:
-    half = probabilities / 2
-    total = half.copy()
-    total[size:] += half[: max(half.size - size, 0)]
-    return total
-
-
 def _lattice(sizes: FloatArray) -> IntArray | None:
     """The sizes in steps of their greatest common divisor; None if there is none or there are too many steps."""
     largest = float(sizes.max())
     step, smallest = largest, _ROUNDING * largest
     for size in np.unique(sizes):
-        step = _common_divisor(step, float(size), smallest)
+        # Euclid's algorithm on numbers with rounding errors.
+        rest = float(size)
+        while rest > smallest:
+            step, rest = rest, abs(math.remainder(step, rest))
         if largest / step > _CELLS:
             return None
     steps = np.rint(sizes / step)
     # Rounding errors of the divisor grow with the number of steps: take the step that fits best.
     step = float(sizes @ steps / (steps @ steps))
     return steps.astype(np.int64) if (np.abs(sizes - steps * step) <= smallest).all() else None
-
-
-def _common_divisor(a: float, b: float, smallest: float) -> float:
-    """Euclid's algorithm on numbers with rounding errors."""
-    while b > smallest:
-        a, b = b, abs(math.remainder(a, b))
-    return a
 
 
 def _check(unit_sums: npt.ArrayLike) -> FloatArray:

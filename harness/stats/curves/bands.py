@@ -71,7 +71,7 @@ _PRECISION_BLOCK = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveBands:
-    """Bands of the true- and false-positive rates at some places of a curve."""
+    """Bands of the true- and false-positive rates at some points of a curve."""
 
     at: IntArray
     threshold: FloatArray
@@ -80,11 +80,11 @@ class CurveBands:
 
 
 def wilson_bands(counts: ThresholdCounts, at: npt.ArrayLike | None = None, *, confidence: float = 0.95) -> CurveBands:
-    """Bands for independent cases, at all thresholds or at some places of the curve."""
-    places = np.arange(counts.threshold.size) if at is None else _check_places(counts, at)
-    tpr = wilson_rates(counts.tpr[places], counts.positives.effective, confidence=confidence)
-    fpr = wilson_rates(counts.fpr[places], counts.negatives.effective, confidence=confidence)
-    return CurveBands(places, counts.threshold[places], tpr, fpr)
+    """Bands for independent cases, at all thresholds or at some points of the curve."""
+    indices = np.arange(counts.threshold.size) if at is None else _check_indices(counts, at)
+    tpr = wilson_rates(counts.tpr[indices], counts.positives.effective, confidence=confidence)
+    fpr = wilson_rates(counts.fpr[indices], counts.negatives.effective, confidence=confidence)
+    return CurveBands(indices, counts.threshold[indices], tpr, fpr)
 
 
 def bootstrap_bands(
@@ -102,12 +102,12 @@ def bootstrap_bands(
     for size in (counts.positives, counts.negatives):
         if size.effective < size.cases * (1 - 1e-9):
             raise ValueError("cases have unequal weights: this bootstrap needs equal ones; use replicated bands")
-    places = thinned(counts, DEFAULT_POINTS) if at is None else _check_places(counts, at)
+    indices = thinned(counts, DEFAULT_POINTS) if at is None else _check_indices(counts, at)
     tpr, fpr = (
-        bootstrap_rates(rates[places], size.cases, rng=rng, replicates=replicates, confidence=confidence)
+        bootstrap_rates(rates[indices], size.cases, rng=rng, replicates=replicates, confidence=confidence)
         for rates, size in ((counts.tpr, counts.positives), (counts.fpr, counts.negatives))
     )
-    return CurveBands(places, counts.threshold[places], tpr, fpr)
+    return CurveBands(indices, counts.threshold[indices], tpr, fpr)
 
 
 def replicated_bands(
@@ -115,21 +115,21 @@ def replicated_bands(
 ) -> CurveBands:
     """Bands that allow for strata and clusters, with the sample's weights.
 
-    `at`: places of the curve that `counts_of` gives with the same weights; up to 1,000 of them by default.
+    `at`: points of the curve that `counts_of` gives with the same weights; up to 1,000 of them by default.
     """
     weighted = with_weights_of(cases, sample)
     counts = counts_of(weighted)
-    places = thinned(counts, DEFAULT_POINTS) if at is None else _check_places(counts, at)
-    entered = entry_points(weighted, counts, places)
+    indices = thinned(counts, DEFAULT_POINTS) if at is None else _check_indices(counts, at)
+    entered = entry_points(weighted, counts, indices)
     tpr, fpr = (
-        replicated_rates(Entries(entered, within, places.size), sample, replication)
+        replicated_rates(Entries(entered, within, indices.size), sample, replication)
         for within in (cases.positive, ~cases.positive)
     )
-    return CurveBands(places, counts.threshold[places], tpr, fpr)
+    return CurveBands(indices, counts.threshold[indices], tpr, fpr)
 
 
 def entry_points(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> IntArray:
-    """The first of the places at which each case is accepted; the number of places if there is none."""
+    """The first of the points at which each case is accepted, as a number; how many they are if there is none."""
     sign = 1.0 if counts.larger_is_better else -1.0
     # Place 0 accepts nothing, not even a score of plus infinity.
     nothing, order = int(np.count_nonzero(at == 0)), cases.order
@@ -141,12 +141,12 @@ def entry_points(cases: ScoredCases, counts: ThresholdCounts, at: IntArray) -> I
     return entered
 
 
-def _check_places(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:
-    places = np.asarray(at, dtype=np.intp)
-    inside = places.ndim == 1 and places.size > 0 and places[0] >= 0 and places[-1] < counts.threshold.size
-    if not inside or (np.diff(places) <= 0).any():
-        raise ValueError(f"places {places!r}: expected ascending places of the curve's {counts.threshold.size} points")
-    return places
+def _check_indices(counts: ThresholdCounts, at: npt.ArrayLike) -> IntArray:
+    indices = np.asarray(at, dtype=np.intp)
+    inside = indices.ndim == 1 and indices.size > 0 and indices[0] >= 0 and indices[-1] < counts.threshold.size
+    if not inside or (np.diff(indices) <= 0).any():
+        raise ValueError(f"places {indices!r}: expected ascending places of the curve's {counts.threshold.size} points")
+    return indices
 
 
 def simultaneous_confidence(
@@ -157,18 +157,18 @@ def simultaneous_confidence(
     rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> float:
-    """The pointwise confidence at which both rates are within their limits at all of these places at once."""
+    """The pointwise confidence at which both rates are within their limits at all of these points at once."""
     normal_quantile(confidence)  # checks the confidence
     known = make_sample(cases.better.size, weights=cases.weights) if sample is None else sample
-    places = np.asarray(at, dtype=np.intp)
+    indices = np.asarray(at, dtype=np.intp)
     weighted = ScoredCases(cases.better, cases.positive, known.weights, cases.larger_is_better)
-    entered = entry_points(weighted, counts_of(weighted), places)
+    entered = entry_points(weighted, counts_of(weighted), indices)
     draws = max(_MIN_DRAWS, min(DRAWS, _MAX_DRAWS_WORK // max(known.cases, 1)))
     classes = (cases.positive, ~cases.positive)
-    shifts = np.empty((draws, 2, places.size))
+    shifts = np.empty((draws, 2, indices.size))
     for draw in range(draws):
         perturbed = known.weights * _multipliers(known, rng)[known.unit_of_case]
-        shifts[draw] = [_rate_shift(known, entered, of, perturbed, places.size) for of in classes]
+        shifts[draw] = [_rate_shift(known, entered, of, perturbed, indices.size) for of in classes]
     spread = shifts.std(axis=0)
     if not (spread > 1e-12).any():
         # Only the ends of the curve, which no sample moves.
@@ -182,14 +182,14 @@ def simultaneous_confidence(
 def _multipliers(sample: Sample, rng: np.random.Generator) -> FloatArray:
     """A normal number per unit, centred within strata, so that the variance is the textbook one."""
     sizes = sample.stratum_sizes
-    drawn = rng.standard_normal(sample.units)
-    means = np.bincount(sample.stratum_of_unit, weights=drawn, minlength=sample.strata) / sizes
+    normal = rng.standard_normal(sample.units)
+    means = np.bincount(sample.stratum_of_unit, weights=normal, minlength=sample.strata) / sizes
     scale = np.sqrt(sizes / np.maximum(sizes - 1, 1))
-    return np.asarray((drawn - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
+    return np.asarray((normal - means[sample.stratum_of_unit]) * scale[sample.stratum_of_unit])
 
 
 def _rate_shift(sample: Sample, entered: IntArray, of: BoolArray, perturbed: FloatArray, points: int) -> FloatArray:
-    """How far perturbed weights shift the rate of a class at every place."""
+    """How far perturbed weights shift the rate of a class at every point."""
     weights, change = np.where(of, sample.weights, 0.0), np.where(of, perturbed, 0.0)
     whole, shift = (np.cumsum(np.bincount(entered, weights=w, minlength=points + 1)) for w in (weights, change))
     total = weights.sum()
@@ -235,19 +235,26 @@ def fixed_fpr_bands(
     cases: ScoredCases, sample: Sample | None, fpr: npt.ArrayLike, *, confidence: float = 0.95
 ) -> FixedFprBands:
     """Bands at some false-positive rates, under a design, or for independent cases without a sample."""
-    targets = _check_rates(fpr)
+    targets = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if targets.ndim != 1 or not ((targets >= 0) & (targets <= 1)).all():
+        raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
     normal_quantile(confidence)  # checks the confidence
     weighted = cases if sample is None else with_weights_of(cases, sample)
     counts = counts_of(weighted)
     laxest = np.searchsorted(counts.fpr, targets + _ROUNDING, side="right") - 1
-    at = _strictest(counts)[_fpr_rank(counts, laxest)]
+    # How many different false-positive rates come before that of each point.
+    fpr_rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
+    at = _strictest(counts)[fpr_rank[laxest]]
     errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
     positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
     rates = share_limits(
         counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
     )
     moved = _at_moved_thresholds(counts, targets, at, errors, negatives, confidence)
-    limits = _combine(np.minimum(counts.tpr[at], 1.0), rates, moved, errors.correlation)
+    # The rate at the fixed fpr is the rate at the threshold minus what a move of the threshold removes.
+    at_threshold = np.minimum(counts.tpr[at], 1.0)
+    removed = Intervals(np.minimum(at_threshold - moved.high, 0.0), np.maximum(at_threshold - moved.low, 0.0))
+    limits = difference_limits(at_threshold, rates, 0.0, removed, correlation=errors.correlation, bounds=(0.0, 1.0))
     tpr = np.minimum(counts.tpr[laxest], 1.0)
     return FixedFprBands(targets, tpr, limits.low, np.maximum(limits.high, tpr), confidence, errors.df)
 
@@ -263,29 +270,10 @@ def along_curve(bands: FixedFprBands) -> FixedFprBands:
     return replace(bands, low=low, high=high)
 
 
-def _combine(tpr: FloatArray, rates: Intervals, moved: Intervals, correlation: FloatArray) -> Intervals:
-    """The rate at the fixed fpr is the rate at the threshold minus what a move of the threshold removes."""
-    removed = Intervals(np.minimum(tpr - moved.high, 0.0), np.maximum(tpr - moved.low, 0.0))
-    return difference_limits(tpr, rates, 0.0, removed, correlation=correlation, bounds=(0.0, 1.0))
-
-
 def _strictest(counts: ThresholdCounts) -> IntArray:
-    """The first place of the curve with each false-positive rate; for a rate of 0, the last."""
+    """The first point of the curve with each false-positive rate; for a rate of 0, the last."""
     rises = np.flatnonzero(np.diff(counts.fpr) > 0)
     return np.append(rises[:1], rises + 1)
-
-
-def _fpr_rank(counts: ThresholdCounts, at: IntArray) -> IntArray:
-    """How many different false-positive rates come before that of a place."""
-    rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
-    return np.asarray(rank[at])
-
-
-def _check_rates(fpr: npt.ArrayLike) -> FloatArray:
-    targets = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
-    if targets.ndim != 1 or not ((targets >= 0) & (targets <= 1)).all():
-        raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
-    return targets
 
 
 def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
@@ -297,13 +285,13 @@ def _independent(counts: ThresholdCounts, at: IntArray) -> _Errors:
 
 
 def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: IntArray) -> _Errors:
-    """Linearised over units, once for each place."""
-    places, back = np.unique(at, return_inverse=True)
-    along = RateErrors(sample, sample.unit_of_case, entry_points(cases, counts, places), places.size)
+    """Linearised over units, once for each point."""
+    indices, back = np.unique(at, return_inverse=True)
+    along = RateErrors(sample, sample.unit_of_case, entry_points(cases, counts, indices), indices.size)
     positive, negative = (along.sums(np.where(of, sample.weights, 0.0)) for of in (cases.positive, ~cases.positive))
     tpr, fpr = np.sqrt(along.variance(positive)), np.sqrt(along.variance(negative))
     both, error = along.covariance(positive, negative), tpr * fpr
-    correlation = np.divide(both, error, out=np.zeros(places.size), where=error > _ROUNDING**2)
+    correlation = np.divide(both, error, out=np.zeros(indices.size), where=error > _ROUNDING**2)
     return _Errors(tpr[back], fpr[back], correlation[back], float(sample.units - sample.strata))
 
 
@@ -331,13 +319,13 @@ def _curve_at(counts: ThresholdCounts, fpr: FloatArray, negatives: float) -> Flo
     The false-positive rate of a threshold above all negatives is unknown: at the highest negative it is 1 / n on
     average, and from there the curve falls to 0 with the exponent of its first few negatives, made somewhat steeper.
     """
-    places, first = _strictest(counts), 1 / negatives
-    x, y = counts.fpr[places], counts.tpr[places]
+    strictest, first = _strictest(counts), 1 / negatives
+    x, y = counts.fpr[strictest], counts.tpr[strictest]
     curve = np.interp(fpr, x, y)
-    one, few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
+    at_first, at_few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
     half = 0.5 / counts.positives.effective
-    power = np.clip(_STEEPER * np.log(max(few, half) / max(one, half)) / np.log(_FIRST), _MIN_POWER, 1.0)
-    return np.asarray(np.where(fpr < first, np.minimum(curve, one * (fpr / first) ** power), curve))
+    power = np.clip(_STEEPER * np.log(max(at_few, half) / max(at_first, half)) / np.log(_FIRST), _MIN_POWER, 1.0)
+    return np.asarray(np.where(fpr < first, np.minimum(curve, at_first * (fpr / first) ** power), curve))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -354,19 +342,21 @@ class PrecisionBand:
 def precision_band(
     cases: ScoredCases, counts: ThresholdCounts, sample: Sample, replication: Replication | None = None
 ) -> PrecisionBand:
-    """The band at places that are spread evenly over the recall; ends that no threshold reaches are left out."""
-    at = _places(counts, cases.better.size)
+    """The band at points that are spread evenly over the recall; ends that no threshold reaches are left out."""
+    at = _points_over_recall(counts, cases.better.size)
     sign = 1.0 if counts.larger_is_better else -1.0
     limits = []
     for start in range(0, at.size, _PRECISION_BLOCK):
         accepted = [cases.better >= sign * edge for edge in counts.threshold[at[start : start + _PRECISION_BLOCK]]]
-        statistic = shares([one & cases.positive for one in accepted], accepted)
+        statistic = shares([cases.positive & inside for inside in accepted], accepted)
         limits.append(make_estimates(sample, statistic, replication).limits)
-    low, high = (np.concatenate([getattr(one, side) for one in limits] or [np.empty(0)]) for side in ("low", "high"))
+    low, high = (
+        np.concatenate([getattr(block, side) for block in limits] or [np.empty(0)]) for side in ("low", "high")
+    )
     return PrecisionBand(counts.threshold[at], counts.tpr[at], counts.precision[at], low, high)
 
 
-def _places(counts: ThresholdCounts, cases: int) -> IntArray:
+def _points_over_recall(counts: ThresholdCounts, cases: int) -> IntArray:
     first, last = 1 + counts.opened, counts.tpr.size - counts.closed
     most = max(4, min(PRECISION_POINTS, _MAX_PRECISION_WORK // max(cases, 1)))
     recall = counts.tpr[first:last]

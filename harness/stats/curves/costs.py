@@ -106,17 +106,18 @@ def calibrated(cases: ScoredCases) -> FloatArray:
 def minimum_log_cost(cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """Cllr after the best monotone transformation of the scores: what discrimination alone costs."""
 
-    def one(cases: ScoredCases, weights: FloatArray) -> float:
+    def value(cases: ScoredCases, weights: FloatArray) -> float:
         weighted = replace(cases, weights=weights)
         if not (weights @ cases.positive > 0 and weights @ ~cases.positive > 0):
             return float("nan")
-        return _class_mean(_log_costs(calibrated(weighted), cases.positive), weighted)
+        cost = _log_costs(calibrated(weighted), cases.positive)
+        return sum(_mean(cost[of], weights[of]) for of in (cases.positive, ~cases.positive)) / 2
 
     def slopes(cases: ScoredCases, weights: FloatArray) -> FloatArray:
         weighted = replace(cases, weights=weights)
         return _class_slopes(_log_costs(calibrated(weighted), cases.positive), weighted, (0.5, 0.5))
 
-    return _statistic(cells, one, slopes, "minimum Cllr", bounds=(0.0, 1.0))
+    return _statistic(cells, value, slopes, "minimum Cllr", bounds=(0.0, 1.0))
 
 
 def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> WeightsStatistic:
@@ -126,10 +127,10 @@ def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> W
     def best(cases: ScoredCases, weights: FloatArray) -> tuple[float, float]:
         counts = counts_of(replace(cases, weights=weights))
         cost = on_miss * counts.fnr + on_alarm * counts.fpr
-        place = int(np.argmin(cost))
-        return float(cost[place]), float((1 if counts.larger_is_better else -1) * counts.threshold[place])
+        index = int(np.argmin(cost))
+        return float(cost[index]), float((1 if counts.larger_is_better else -1) * counts.threshold[index])
 
-    def one(cases: ScoredCases, weights: FloatArray) -> float:
+    def value(cases: ScoredCases, weights: FloatArray) -> float:
         if not (weights @ cases.positive > 0 and weights @ ~cases.positive > 0):
             return float("nan")
         return best(cases, weights)[0]
@@ -139,16 +140,11 @@ def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> W
         wrong = np.where(cases.positive, ~accepted, accepted).astype(np.float64)
         return _class_slopes(wrong, replace(cases, weights=weights), (on_miss, on_alarm))
 
-    return _statistic(cells, one, slopes, "minimum detection cost", bounds=(0.0, 1.0))
-
-
-def _class_mean(cost: FloatArray, cases: ScoredCases) -> float:
-    """The mean over both classes, each weighing a half; cases of weight 0 do not count, even if infinite."""
-    means = [_mean(cost[of], cases.weight[of]) for of in (cases.positive, ~cases.positive)]
-    return float(sum(means) / 2)
+    return _statistic(cells, value, slopes, "minimum detection cost", bounds=(0.0, 1.0))
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
+    """The weighted mean; cases of weight 0 do not count, even if infinite."""
     counted = weights > 0
     return float(values[counted] @ weights[counted] / weights[counted].sum())
 
@@ -165,7 +161,7 @@ def _class_slopes(cost: FloatArray, cases: ScoredCases, shares: tuple[float, flo
 
 def _statistic(
     cells: Sequence[ScoredCell],
-    one: Callable[[ScoredCases, FloatArray], float],
+    value: Callable[[ScoredCases, FloatArray], float],
     slopes: Callable[[ScoredCases, FloatArray], FloatArray],
     words: str,
     bounds: tuple[float, float],
@@ -177,7 +173,7 @@ def _statistic(
         return weights if inside is None else weights * inside
 
     return WeightsStatistic(
-        lambda weights: np.array([one(cases, counted(weights, inside)) for cases, inside in cells]),
+        lambda weights: np.array([value(cases, counted(weights, inside)) for cases, inside in cells]),
         bounds=bounds,
         size=len(cells),
         linear=lambda weights: np.stack([slopes(cases, counted(weights, inside)) for cases, inside in cells], axis=1),
@@ -225,10 +221,10 @@ def bin_numbers(cases: ScoredCases, bins: int = BINS) -> IntArray:
 
 def reliability(cases: ScoredCases, bins: int = BINS) -> ReliabilityBins:
     """The bins of a reliability diagram that are not empty."""
-    place = bin_numbers(cases, bins)
+    bin_of_case = bin_numbers(cases, bins)
     weight, said, happened = (
-        np.asarray(np.bincount(place, weights=cases.weight * values, minlength=bins), dtype=np.float64)
-        for values in (np.ones(place.size), cases.better, cases.positive.astype(np.float64))
+        np.asarray(np.bincount(bin_of_case, weights=cases.weight * values, minlength=bins), dtype=np.float64)
+        for values in (np.ones(bin_of_case.size), cases.better, cases.positive.astype(np.float64))
     )
     full = weight > 0
     return ReliabilityBins(said[full] / weight[full], happened[full] / weight[full], weight[full])
@@ -242,14 +238,14 @@ def calibration_error(cells: Sequence[ScoredCell], bins: int = BINS) -> WeightsS
     for cases, _ in cells:
         _require_probabilities(cases)
 
-    def one(cases: ScoredCases, weights: FloatArray) -> float:
+    def value(cases: ScoredCases, weights: FloatArray) -> float:
         if not weights.sum() > 0:
             return float("nan")
-        found = reliability(replace(cases, weights=weights), bins)
-        return float(np.abs(found.probability - found.frequency) @ found.weight / found.weight.sum())
+        diagram = reliability(replace(cases, weights=weights), bins)
+        return float(np.abs(diagram.probability - diagram.frequency) @ diagram.weight / diagram.weight.sum())
 
     def values(weights: FloatArray) -> FloatArray:
-        return np.array([one(cases, weights if inside is None else weights * inside) for cases, inside in cells])
+        return np.array([value(cases, weights if inside is None else weights * inside) for cases, inside in cells])
 
     return WeightsStatistic(
         values,

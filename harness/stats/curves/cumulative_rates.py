@@ -1,7 +1,7 @@
 """Rates that accumulate along a curve, with their errors and pointwise bands: of ROC and cumulative match curves.
 
-A case enters at one place of the curve and stays: it is accepted at the first threshold that its score passes, or
-found at its rank. So one number per case, its place, is enough: cumulated sums by group and place give every group's
+A case enters at one point of the curve and stays: it is accepted at the first threshold that its score passes, or
+found at its rank. So one number per case, its point, is enough: cumulated sums by group and point give every group's
 total at every point without an array of cases by points.
 
 With A a unit's weight that has entered by a point, B its whole weight and p the rate there, the linearised values are
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
 from harness.stats.limits import end_limit, share_limits
 from harness.stats.rates import Intervals, normal_quantile, wilson
-from harness.stats.replication.method import Method, Replication, VarianceMethod, variance_method
+from harness.stats.replication.method import Method, Replication, variance_method
 from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import LoneStrata, Sample, domain_df
 from harness.stats.replication.statistic import rate
@@ -54,7 +54,7 @@ _ROUNDING_OF_TRANSFORMS = 1e-12
 class Entries:
     """Where each case enters (`points` for never), and which cases the rate is taken over."""
 
-    place: IntArray
+    point: IntArray
     within: BoolArray
     points: int
 
@@ -67,37 +67,37 @@ def column_blocks(groups: int, points: int) -> Iterator[tuple[int, int]]:
 
 
 def binned(
-    group: npt.NDArray[np.integer], groups: int, place: IntArray, weights: FloatArray, columns: tuple[int, int]
+    group: npt.NDArray[np.integer], groups: int, point: IntArray, weights: FloatArray, columns: tuple[int, int]
 ) -> FloatArray:
     """Weight that has entered by each of the points start to stop, for each group: (groups, stop - start)."""
     start, stop = columns
     width = stop - start + 1
-    cell = group * width + np.clip(place - start, 0, width - 1)
+    cell = group * width + np.clip(point - start, 0, width - 1)
     sums = np.bincount(cell, weights=weights, minlength=groups * width).reshape(groups, width)
     return np.cumsum(sums[:, :-1], axis=1)
 
 
-def square_steps(group: npt.NDArray[np.integer], place: IntArray, weights: FloatArray) -> FloatArray:
+def square_steps(group: npt.NDArray[np.integer], point: IntArray, weights: FloatArray) -> FloatArray:
     """By how much each case raises the square of its group's total when it enters.
 
     Summed over all cases that have entered, the steps give the sum of squared group totals at every point, without an
     array of groups by points.
     """
-    return weights * (2 * _EntryOrder.of(group, place).before(weights) + weights)
+    return weights * (2 * _EntryOrder.of(group, point).before(weights) + weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EntryOrder:
-    """The cases sorted by group, and within a group by place; where each group starts, and how many it has."""
+    """The cases sorted by group, and within a group by point; where each group starts, and how many it has."""
 
     cases: IntArray
     first: IntArray
     members: IntArray
 
     @classmethod
-    def of(cls, group: npt.NDArray[np.integer], place: IntArray) -> _EntryOrder:
+    def of(cls, group: npt.NDArray[np.integer], point: IntArray) -> _EntryOrder:
         """Sort the cases; those of a group are often consecutive already, which a stable sort makes use of."""
-        cases = np.argsort(group * (int(place.max(initial=0)) + 1) + place, kind="stable")
+        cases = np.argsort(group * (int(point.max(initial=0)) + 1) + point, kind="stable")
         sorted_groups = group[cases]
         first = np.flatnonzero(np.diff(sorted_groups, prepend=-1))
         return cls(cases, first, np.diff(first, append=cases.size))
@@ -119,9 +119,9 @@ class _Growth:
     left: FloatArray
 
     @classmethod
-    def of(cls, steps: FloatArray, place: IntArray, points: int) -> _Growth:
+    def of(cls, steps: FloatArray, point: IntArray, points: int) -> _Growth:
         """From each case's step."""
-        by_place = np.bincount(place, weights=steps, minlength=points + 1).astype(np.float64)
+        by_place = np.bincount(point, weights=steps, minlength=points + 1).astype(np.float64)
         return cls(np.cumsum(by_place)[:-1], np.cumsum(by_place[::-1])[::-1][1:])
 
 
@@ -145,7 +145,7 @@ class RateErrors:
     sample: Sample
     # The unit of each case, and where it enters; of all cases, or of those that the rates are taken over.
     unit: IntArray
-    place: IntArray
+    point: IntArray
     points: int
 
     def sums(self, weights: FloatArray) -> _RateSums:
@@ -156,17 +156,17 @@ class RateErrors:
             np.bincount(self._stratum, weights=weights).astype(np.float64)[self._stratum],
             self._by_unit.before(weights),
             self._by_stratum.before(weights),
-            _Growth.of(weights / weights.sum(), self.place, self.points),
+            _Growth.of(weights / weights.sum(), self.point, self.points),
         )
 
     def variance(self, rate: _RateSums) -> FloatArray:
         """Of one rate, at every point; 0 where it is a rounding error."""
-        found, scale = self._moments(rate, rate)
-        return np.where(found > _ROUNDING_OF_SQUARES * scale, found, 0.0)
+        variance, scale = self._moments(rate, rate)
+        return np.where(variance > _ROUNDING_OF_SQUARES * scale, variance, 0.0)
 
-    def covariance(self, one: _RateSums, other: _RateSums) -> FloatArray:
+    def covariance(self, a: _RateSums, b: _RateSums) -> FloatArray:
         """Of two rates, at every point."""
-        return self._moments(one, other)[0]
+        return self._moments(a, b)[0]
 
     def _moments(self, a: _RateSums, b: _RateSums) -> tuple[FloatArray, FloatArray]:
         """The covariance, and the size of the sums that it is a difference of.
@@ -175,15 +175,15 @@ class RateErrors:
         have all digits.
         """
         raised, lowered = self._factors
-        own = a.weights * b.weights
-        grown = _products(a, b, own, a.before_in_unit, b.before_in_unit) * raised
-        centred = grown - _products(a, b, own, a.before_in_stratum, b.before_in_stratum) * lowered
+        products = a.weights * b.weights
+        grown = _products(a, b, products, a.before_in_unit, b.before_in_unit) * raised
+        centred = grown - _products(a, b, products, a.before_in_stratum, b.before_in_stratum) * lowered
         along_b = a.weights * (raised * b.in_unit - lowered * b.in_stratum)
         along_a = b.weights * (raised * a.in_unit - lowered * a.in_stratum)
         plain = raised * a.weights * b.in_unit
         whole, whole_plain = float(along_b.sum()), float(plain.sum())
         q, g, m, k, u = (
-            _Growth.of(steps, self.place, self.points) for steps in (centred, grown, along_b, along_a, plain)
+            _Growth.of(steps, self.point, self.points) for steps in (centred, grown, along_b, along_a, plain)
         )
         x, y = a.shares, b.shares
         early = q.entered - y.entered * m.entered - x.entered * k.entered + x.entered * y.entered * whole
@@ -203,11 +203,11 @@ class RateErrors:
 
     @cached_property
     def _by_unit(self) -> _EntryOrder:
-        return _EntryOrder.of(self.unit, self.place)
+        return _EntryOrder.of(self.unit, self.point)
 
     @cached_property
     def _by_stratum(self) -> _EntryOrder:
-        return _EntryOrder.of(self._stratum, self.place)
+        return _EntryOrder.of(self._stratum, self.point)
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray]:
@@ -228,15 +228,17 @@ class RateErrors:
         return self.sample.strata / (self.sample.strata - lone) if average else 1.0
 
 
-def _products(a: _RateSums, b: _RateSums, own: FloatArray, a_before: FloatArray, b_before: FloatArray) -> FloatArray:
+def _products(
+    a: _RateSums, b: _RateSums, products: FloatArray, a_before: FloatArray, b_before: FloatArray
+) -> FloatArray:
     """By how much each case raises the product of its group's totals when it enters."""
-    return a.weights * b_before + b.weights * a_before + own
+    return a.weights * b_before + b.weights * a_before + products
 
 
 def textbook_variances(entries: Entries, sample: Sample) -> FloatArray:
     """Variance of the rate at every point."""
     inside = np.flatnonzero(entries.within)
-    errors = RateErrors(sample, sample.unit_of_case[inside], entries.place[inside], entries.points)
+    errors = RateErrors(sample, sample.unit_of_case[inside], entries.point[inside], entries.points)
     return errors.variance(errors.sums(sample.weights[inside]))
 
 
@@ -278,11 +280,11 @@ def bootstrap_rates(
         raise ValueError(f"replicates {replicates!r}: expected two or more")
     steps = np.diff(rates, prepend=0.0, append=1.0)
     shares = np.maximum(steps, 0.0) / np.maximum(steps, 0.0).sum()
-    drawn = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
-    se = drawn.std(axis=0)
+    resampled = np.cumsum(rng.multinomial(cases, shares, size=replicates)[:, :-1], axis=1) / cases
+    se = resampled.std(axis=0)
     fallback = wilson(rates * cases, cases, confidence=confidence)
     end = wilson(cases, cases, confidence=confidence).low
-    limits = _never_certain(_percentiles(drawn, confidence), fallback, se, end)
+    limits = _never_certain(_percentiles(resampled, confidence), fallback, se, end)
     return RateBands(rates, se, limits.low, limits.high, confidence, "bootstrap", INDEPENDENT, replicates=replicates)
 
 
@@ -299,9 +301,14 @@ def replicated_rates(entries: Entries, sample: Sample, replication: Replication 
     by_unit = np.bincount(sample.unit_of_case, weights=weights, minlength=sample.units).astype(np.float64)
     if not by_unit.any():
         raise ValueError("no case has a weight above 0: a rate needs at least one")
-    choice = _choose(entries, sample, replication)
+    is_large = replication.method == Method.AUTO and sample.units * entries.points > _MANY
+    choice = variance_method(
+        sample,
+        rate(entries.within, within=entries.within),
+        replace(replication, method=Method.LINEARISED) if is_large else replication,
+    )
     # Sums of the same weights in another order may exceed the total by a rounding error.
-    entered = binned(np.zeros_like(entries.place), 1, entries.place, weights, (0, entries.points))[0]
+    entered = binned(np.zeros_like(entries.point), 1, entries.point, weights, (0, entries.points))[0]
     rates = np.minimum(entered / weights.sum(), 1.0)
     design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
     df = float(domain_df(sample, by_unit[:, None], design_df)[0])
@@ -311,14 +318,20 @@ def replicated_rates(entries: Entries, sample: Sample, replication: Replication 
         limits = _limits(rates, se, size, replication.confidence)
     else:
         se, limits = _by_replicates(entries, sample, rates, by_unit, choice.replicates, replication, size)
-    return _wrap(rates, se, _monotone(limits), sample, choice, replication, df)
-
-
-def _choose(entries: Entries, sample: Sample, replication: Replication) -> VarianceMethod:
-    statistic = rate(entries.within, within=entries.within)
-    if replication.method == Method.AUTO and sample.units * entries.points > _MANY:
-        return variance_method(sample, statistic, replace(replication, method=Method.LINEARISED))
-    return variance_method(sample, statistic, replication)
+    return RateBands(
+        rates,
+        se,
+        # A rate that only rises along a curve is not below an earlier lower limit, nor above a later upper limit.
+        np.maximum.accumulate(limits.low),
+        np.minimum.accumulate(limits.high[::-1])[::-1],
+        replication.confidence,
+        str(choice.method),
+        sample.target,
+        df=df,
+        replicates=choice.replicates.count if choice.replicates is not None else None,
+        fay=choice.fay,
+        seed=replication.seed,
+    )
 
 
 def _by_replicates(
@@ -341,40 +354,16 @@ def _by_replicates(
     se, low, high = np.empty((3, rates.size))
     for columns in column_blocks(max(sample.units, replicates.count), rates.size):
         part = slice(*columns)
-        sums = binned(sample.unit_of_case, sample.units, entries.place, weights, columns)
-        drawn = replicates.totals(sums) / totals[:, None]
-        variance = replicates.variance(drawn, rates[part], centre=replication.centre)
+        sums = binned(sample.unit_of_case, sample.units, entries.point, weights, columns)
+        replicated = replicates.totals(sums) / totals[:, None]
+        variance = replicates.variance(replicated, rates[part], centre=replication.centre)
         se[part] = np.sqrt(np.where(variance > _ROUNDING_OF_TRANSFORMS**2, variance, 0.0))
         limits = _limits(rates[part], se[part], size, confidence)
         if replication.method == Method.BOOTSTRAP:
-            limits = _never_certain(_percentiles(drawn, confidence), limits, se[part], _end(size, confidence))
+            end = end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=confidence)
+            limits = _never_certain(_percentiles(replicated, confidence), limits, se[part], float(end))
         low[part], high[part] = limits.low, limits.high
     return se, Intervals(low, high)
-
-
-def _wrap(
-    rates: FloatArray,
-    se: FloatArray,
-    limits: Intervals,
-    sample: Sample,
-    choice: VarianceMethod,
-    replication: Replication,
-    df: float,
-) -> RateBands:
-    replicates = choice.replicates
-    return RateBands(
-        rates,
-        se,
-        limits.low,
-        limits.high,
-        replication.confidence,
-        str(choice.method),
-        sample.target,
-        df=df,
-        replicates=replicates.count if replicates is not None else None,
-        fay=choice.fay,
-        seed=replication.seed,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,13 +388,9 @@ def _limits(rates: FloatArray, se: FloatArray, size: _EffectiveSize, confidence:
     )
 
 
-def _end(size: _EffectiveSize, confidence: float) -> float:
-    return float(end_limit(size.cases, size.units, design_effect=size.design_effect, confidence=confidence))
-
-
-def _percentiles(drawn: FloatArray, confidence: float) -> Intervals:
+def _percentiles(resampled: FloatArray, confidence: float) -> Intervals:
     tail = (1 - confidence) / 2
-    low, high = np.clip(np.quantile(drawn, [tail, 1 - tail], axis=0), 0, 1)
+    low, high = np.clip(np.quantile(resampled, [tail, 1 - tail], axis=0), 0, 1)
     return Intervals(low, high)
 
 
@@ -416,8 +401,3 @@ def _never_certain(limits: Intervals, fallback: Intervals, se: FloatArray, end: 
     """
     low, high = np.where(se == 0, fallback.low, limits.low), np.where(se == 0, fallback.high, limits.high)
     return Intervals(np.minimum(low, end), np.maximum(high, 1 - end))
-
-
-def _monotone(limits: Intervals) -> Intervals:
-    """A rate that only rises along a curve is not below an earlier lower limit, nor above a later upper limit."""
-    return Intervals(np.maximum.accumulate(limits.low), np.minimum.accumulate(limits.high[::-1])[::-1])

@@ -59,7 +59,7 @@ class Points:
 
 
 def points(counts: ThresholdCounts, at: npt.ArrayLike | None = None) -> Points:
-    """All points, or those at some places of the curve (from `corners` or `thinned`)."""
+    """All points, or those at some points of the curve (from `corners` or `thinned`)."""
     pick = slice(None) if at is None else np.asarray(at, dtype=np.intp)
     columns = (counts.threshold, counts.tpr, counts.fpr, counts.fnr, counts.precision)
     return Points(*(column[pick] for column in columns))
@@ -73,14 +73,14 @@ def corners(counts: ThresholdCounts) -> IntArray:
 
 
 def thinned(counts: ThresholdCounts, limit: int, whole: int | None = None) -> IntArray:
-    """At most `limit` places, spread evenly along the ROC curve, or along its first `whole` points, with both ends."""
+    """At most `limit` points, spread evenly along the ROC curve, or along its first `whole` points, with both ends."""
     if limit < 2:
         raise ValueError(f"limit {limit!r}: a curve needs two points or more")
     along = (counts.tpr + counts.fpr)[:whole]
     if along.size <= limit:
         return np.arange(along.size)
-    places = np.searchsorted(along, np.linspace(0, along[-1], limit))
-    return np.unique(np.minimum(places, along.size - 1))
+    indices = np.searchsorted(along, np.linspace(0, along[-1], limit))
+    return np.unique(np.minimum(indices, along.size - 1))
 
 
 def average_precision(counts: ThresholdCounts) -> float:
@@ -110,7 +110,11 @@ def equal_error(counts: ThresholdCounts) -> EqualError:
     before = after - 1
     share = float(excess[before] / (excess[before] - excess[after]))
     rate = counts.fpr[before] + share * (counts.fpr[after] - counts.fpr[before])
-    threshold = _between(counts.threshold, before, after, share)
+    strict, lax = float(counts.threshold[before]), float(counts.threshold[after])
+    if np.isfinite(strict) and np.isfinite(lax):
+        threshold = strict + share * (lax - strict)
+    else:
+        threshold = lax if np.isfinite(lax) else strict
     return EqualError(float(rate), threshold, bool(excess[after] == 0))
 
 
@@ -122,13 +126,6 @@ def equal_error_rates(tpr: FloatArray, fpr: FloatArray) -> FloatArray:
     share = high / (high - low)
     left, right = np.take_along_axis(fpr, after - 1, -1), np.take_along_axis(fpr, after, -1)
     return np.asarray((left + share * (right - left))[..., 0])
-
-
-def _between(threshold: FloatArray, before: int, after: int, share: float) -> float:
-    strict, lax = float(threshold[before]), float(threshold[after])
-    if np.isfinite(strict) and np.isfinite(lax):
-        return strict + share * (lax - strict)
-    return lax if np.isfinite(lax) else strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +187,8 @@ def at_threshold(counts: ThresholdCounts, threshold: float) -> OperatingPoint:
         raise ValueError("threshold is not a number: expected a number, or infinity")
     sign = 1.0 if counts.larger_is_better else -1.0
     # A score of plus infinity passes every threshold, even an infinite one; only the first point accepts nothing.
-    place = int(np.searchsorted(-sign * counts.threshold[1:], -sign * threshold, side="right"))
-    point = _point(counts, place)
+    index = int(np.searchsorted(-sign * counts.threshold[1:], -sign * threshold, side="right"))
+    point = _point(counts, index)
     return OperatingPoint(threshold, point.fpr, point.fnr, attained=bool(np.isfinite(threshold)))
 
 
@@ -308,7 +305,7 @@ def _midway(weights: FloatArray, ends: npt.NDArray[np.intp]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hull:
-    """Vertices of the hull as places of the curve, and the hull's area and equal error rate.
+    """Vertices of the hull as points of the curve, and the hull's area and equal error rate.
 
     `slope` is that of the segment after each vertex: the likelihood ratio at which the next threshold pays off.
     """
@@ -341,14 +338,17 @@ def convex_hull(counts: ThresholdCounts) -> Hull:
 
 def _upper_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """Andrew's monotone chain (1979); counts are usually whole numbers, and then the turns are exact."""
-    places = _drop_dented(x, y)
-    px, py = x[places].tolist(), y[places].tolist()
+    kept = _drop_dented(x, y)
+    px, py = x[kept].tolist(), y[kept].tolist()
     chain: list[int] = []
-    for i in range(places.size):
-        while len(chain) > 1 and _turn(px, py, chain[-2], chain[-1], i) >= 0:
+    for i in range(kept.size):
+        while len(chain) > 1:
+            a, b = chain[-2:]
+            if not (px[b] - px[a]) * (py[i] - py[a]) - (py[b] - py[a]) * (px[i] - px[a]) >= 0:
+                break
             chain.pop()
         chain.append(i)
-    return places[chain]
+    return kept[chain]
 
 
 def _drop_dented(x: FloatArray, y: FloatArray) -> IntArray:
@@ -356,18 +356,14 @@ def _drop_dented(x: FloatArray, y: FloatArray) -> IntArray:
 
     None of them can be a vertex, and few of a million are left for the loop.
     """
-    places = np.arange(x.size)
-    while places.size > 2:
-        a, b, c = places[:-2], places[1:-1], places[2:]
+    kept = np.arange(x.size)
+    while kept.size > 2:
+        a, b, c = kept[:-2], kept[1:-1], kept[2:]
         dented = (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]) >= 0
-        places = places[np.concatenate(([True], ~dented, [True]))]
+        kept = kept[np.concatenate(([True], ~dented, [True]))]
         if np.count_nonzero(dented) < 0.05 * dented.size:
             break
-    return places
-
-
-def _turn(x: list[float], y: list[float], a: int, b: int, c: int) -> float:
-    return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,17 +406,17 @@ def _crossing(
     a: ThresholdCounts, b: ThresholdCounts, along: FloatArray, gap: FloatArray, height: FloatArray, left: int
 ) -> Crossing:
     share = gap[left] / (gap[left] - gap[left + 1])
-    place = float(along[left] + share * (along[left + 1] - along[left]))
+    position = float(along[left] + share * (along[left + 1] - along[left]))
     high = float(height[left] + share * (height[left + 1] - height[left]))
     return Crossing(
-        fpr=(place - high) / 2,
-        tpr=(place + high) / 2,
-        threshold_a=_threshold(a, place),
-        threshold_b=_threshold(b, place),
+        fpr=(position - high) / 2,
+        tpr=(position + high) / 2,
+        threshold_a=_threshold(a, position),
+        threshold_b=_threshold(b, position),
         above_before="a" if gap[left] > 0 else "b",
     )
 
 
-def _threshold(counts: ThresholdCounts, place: float) -> float:
-    i = int(np.searchsorted(counts.tpr + counts.fpr, place, side="right")) - 1
+def _threshold(counts: ThresholdCounts, position: float) -> float:
+    i = int(np.searchsorted(counts.tpr + counts.fpr, position, side="right")) - 1
     return float(counts.threshold[max(i, 0)])

@@ -139,8 +139,8 @@ def make_scored_cases(
     if s.ndim != 1:
         raise ValueError(f"scores have {s.ndim} dimensions: expected one score per case")
     if np.isnan(s).any():
-        place = int(np.isnan(s).argmax())
-        raise ValueError(f"score {place} is not a number: give an error -inf (positive case) or inf (negative case)")
+        index = int(np.isnan(s).argmax())
+        raise ValueError(f"score {index} is not a number: give an error -inf (positive case) or inf (negative case)")
     better = s if larger_is_better else -s
     return ScoredCases(better, _as_classes(positive, s.size), as_weights(weights, s.size), larger_is_better)
 
@@ -168,8 +168,8 @@ def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
     if p.dtype != np.bool_:
         wrong = (p != 0) & (p != 1)
         if wrong.any():
-            place = int(wrong.argmax())
-            raise ValueError(f"positive {place} is {p[place]!r}: expected true or false, 1 or 0")
+            index = int(wrong.argmax())
+            raise ValueError(f"positive {index} is {p[index]!r}: expected true or false, 1 or 0")
     return p.astype(np.bool_, copy=False)
 
 
@@ -182,8 +182,8 @@ def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:
         raise ValueError(f"weights have shape {w.shape} for {n} scores: expected one weight per score")
     wrong = ~(np.isfinite(w) & (w >= 0))
     if wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(f"weight {place} is {float(w[place])!r}: expected a finite number of 0 or more")
+        index = int(wrong.argmax())
+        raise ValueError(f"weight {index} is {float(w[index])!r}: expected a finite number of 0 or more")
     return w
 
 
@@ -243,7 +243,7 @@ def counts_of(cases: ScoredCases) -> ThresholdCounts:
     cases = cases.counting()
     require_both(cases)
     order = cases.order
-    tp, fp = _cumulate(cases, order)
+    tp, fp = _accepted_totals(cases, order)
     return ThresholdCounts(
         threshold=cases.threshold(_prepend(np.inf, order.better)),
         tp=_prepend(0.0, tp),
@@ -256,7 +256,8 @@ def counts_of(cases: ScoredCases) -> ThresholdCounts:
     )
 
 
-def _cumulate(cases: ScoredCases, order: Order) -> tuple[FloatArray, FloatArray]:
+def _accepted_totals(cases: ScoredCases, order: Order) -> tuple[FloatArray, FloatArray]:
+    """The weight of the positives and of the negatives down to each score."""
     hit = cases.positive[order.cases]
     if cases.weights is None:
         tp = order.at_ends(np.cumsum(hit))
@@ -297,14 +298,16 @@ def score_histogram(counts: ThresholdCounts, bins: int = BINS) -> ScoreHistogram
     weights = [np.diff(of) / of[-1] for of in (counts.tp, counts.fp)]
     known = np.isfinite(scores)
     edges = _edges(scores[known], (weights[0] + weights[1])[known], bins)
-    return ScoreHistogram(edges, *(_of_class(scores, of, edges) for of in weights))
-
-
-def _of_class(scores: FloatArray, weights: FloatArray, edges: FloatArray) -> ClassHistogram:
-    known = np.isfinite(scores)
     inside = known & (scores >= edges[0]) & (scores <= edges[-1])
-    shares = np.histogram(scores[inside], edges, weights=weights[inside])[0]
-    return ClassHistogram(shares, float(weights[known & ~inside].sum()), float(weights[~known].sum()))
+    positive, negative = (
+        ClassHistogram(
+            np.histogram(scores[inside], edges, weights=of[inside])[0],
+            further=float(of[known & ~inside].sum()),
+            infinite=float(of[~known].sum()),
+        )
+        for of in weights
+    )
+    return ScoreHistogram(edges, positive, negative)
 
 
 def _edges(scores: FloatArray, weights: FloatArray, bins: int) -> FloatArray:

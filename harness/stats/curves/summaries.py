@@ -78,12 +78,9 @@ def influence(of: LinearSummary | str, cases: ScoredCases, order: Order | None =
     if of not in list(LinearSummary):
         raise ValueError(f"summary {of!r}: expected one of {', '.join(LinearSummary)}")
     if of in (LinearSummary.AP, LinearSummary.AP_FOUND):
-        return _of_average_precision(cases, order, found=of == LinearSummary.AP_FOUND)
-    return _of_area(cases, order) if of == LinearSummary.AUC else _of_equal_error(cases)
-
-
-def _of_area(cases: ScoredCases, order: Order | None) -> Influence:
-    """DeLong's placements."""
+        return _of_average_precision(cases, order, found_only=of == LinearSummary.AP_FOUND)
+    if of == LinearSummary.EER:
+        return _of_equal_error(cases)
     placed = placements(cases, order)
     return Influence(placed.auc, placed.values - placed.auc)
 
@@ -96,15 +93,11 @@ def _of_equal_error(cases: ScoredCases) -> Influence:
     """
     counts = counts_of(cases)
     eer = equal_error(counts).rate
-    weight, accepted = _fpr_weight(counts), _accepted_at_eer(cases, counts)
-    return Influence(eer, np.where(cases.positive, (1 - weight) * (1 - accepted - eer), weight * (accepted - eer)))
-
-
-def _fpr_weight(counts: ThresholdCounts) -> float:
     hull = convex_hull(counts)
-    after = int(np.argmax(hull.tpr + hull.fpr >= 1))
-    slope = float(hull.slope[after - 1])
-    return slope / (1 + slope) if np.isfinite(slope) else 1.0
+    slope = float(hull.slope[int(np.argmax(hull.tpr + hull.fpr >= 1)) - 1])
+    weight = slope / (1 + slope) if np.isfinite(slope) else 1.0
+    accepted = _accepted_at_eer(cases, counts)
+    return Influence(eer, np.where(cases.positive, (1 - weight) * (1 - accepted - eer), weight * (accepted - eer)))
 
 
 def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
@@ -117,7 +110,7 @@ def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
     return np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
 
 
-def _of_average_precision(cases: ScoredCases, order: Order | None, *, found: bool) -> Influence:
+def _of_average_precision(cases: ScoredCases, order: Order | None, *, found_only: bool) -> Influence:
     """The derivative of A = sum over groups g of tied scores of t_g P_g / N, with P_g = T_g / (T_g + F_g).
 
     t_g is the weight of the positives in a group, T_g and F_g that of all positives and negatives down to it, N that of
@@ -131,7 +124,7 @@ def _of_average_precision(cases: ScoredCases, order: Order | None, *, found: boo
     tp, fp = (np.cumsum(np.where(of, w, 0.0))[order.ends] for of in (hit, ~hit))
     precision = np.divide(tp, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)
     gained = np.diff(tp, prepend=0.0)
-    if found:
+    if found_only:
         gained[-1] = precision[-1] = 0.0
     value = float(gained @ precision) / tp[-1]
     share = np.divide(gained, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)

@@ -64,14 +64,19 @@ class Subjects:
         if a.ndim != 1 or a.shape != b.shape:
             raise ValueError(f"subjects have shapes {a.shape} and {b.shape}: expected one of each per case")
         names, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
-        one, other = codes[: a.size], codes[a.size :]
-        rows, columns = (np.bincount(side, minlength=names.size) > 0 for side in (one, other))
-        sizes = _side_sizes(rows, columns)
+        first_code, second_code = codes[: a.size], codes[a.size :]
+        rows, columns = (np.bincount(side, minlength=names.size) > 0 for side in (first_code, second_code))
+        if (rows & columns).any():
+            sizes = np.full(rows.size, rows.size)
+        else:
+            sizes = np.where(rows, np.count_nonzero(rows), np.count_nonzero(columns))
         if sizes.min() < 3:
             raise ValueError(f"{sizes.min()} subjects on a side: a two-way variance needs three or more")
-        low, high = np.minimum(one, other), np.maximum(one, other)
+        low, high = np.minimum(first_code, second_code), np.maximum(first_code, second_code)
         cell = np.unique(low * names.size + high, return_inverse=True)[1]
-        return cls(one, other, names.size, 1 - 1 / sizes, cell, int(cell.max()) + 1, float(sizes.min() - 1))
+        return cls(
+            first_code, second_code, names.size, 1 - 1 / sizes, cell, int(cell.max()) + 1, float(sizes.min() - 1)
+        )
 
     @property
     def same(self) -> BoolArray:
@@ -129,12 +134,6 @@ def require_rest(remaining: FloatArray, total: float) -> None:
     """Raise a ValueError if leaving out a subject leaves nothing of the class."""
     if (remaining <= 1e-12 * total).any():
         raise ValueError("a subject is in all cases of a class: nothing is left without it")
-
-
-def _side_sizes(rows: BoolArray, columns: BoolArray) -> IntArray:
-    if (rows & columns).any():
-        return np.full(rows.size, rows.size)
-    return np.where(rows, np.count_nonzero(rows), np.count_nonzero(columns))
 
 
 def two_way_rate(
@@ -226,48 +225,41 @@ def _check_confidence(confidence: float) -> float:
 def two_way_bands(
     cases: ScoredCases, subjects: Subjects, *, confidence: float = 0.95, most: int = DEFAULT_POINTS
 ) -> CurveBands:
-    """Pointwise bands of both rates, at up to `most` places of the curve."""
+    """Pointwise bands of both rates, at up to `most` points of the curve."""
     counts = counts_of(cases)
     at = thinned(counts, most)
-    place = entry_points(cases, counts, at)
+    point = entry_points(cases, counts, at)
     tpr, fpr = (
-        _class_bands(rates[at], place, np.where(of, cases.weight, 0.0), subjects, confidence)
+        _class_bands(rates[at], point, np.where(of, cases.weight, 0.0), subjects, confidence)
         for rates, of in ((counts.tpr, cases.positive), (counts.fpr, ~cases.positive))
     )
     return CurveBands(at, counts.threshold[at], tpr, fpr)
 
 
 def _class_bands(
-    rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects, confidence: float
+    rates: FloatArray, point: IntArray, weights: FloatArray, subjects: Subjects, confidence: float
 ) -> RateBands:
     """`two_way_variance` at all points at once, from sums by subject and point."""
     total = weights.sum()
-    involved = subjects.sums(weights)
+    involved, once = subjects.sums(weights), np.where(subjects.same, 0.0, weights)
     require_rest(total - involved, total)
     variance = np.empty(rates.size)
     for columns in column_blocks(subjects.count, rates.size):
         part = slice(*columns)
-        entered = _entered_by_subject(place, weights, subjects, columns)
+        entered = binned(subjects.first, subjects.count, point, weights, columns)
+        entered = entered + binned(subjects.second, subjects.count, point, once, columns)
         moved = (entered - involved[:, None] * rates[part]) / (total - involved)[:, None]
         variance[part] = subjects.shares @ moved**2
-    twice = _cell_squares(rates, place, np.where(subjects.same, 0.0, weights), subjects) / total**2
+    twice = _cell_squares(rates, point, once, subjects) / total**2
     cases = total**2 / float(weights @ weights)
     return limits_of(rates, np.sqrt(without_twice(variance, twice)), subjects, cases, confidence)
 
 
-def _entered_by_subject(
-    place: IntArray, weights: FloatArray, subjects: Subjects, columns: tuple[int, int]
-) -> FloatArray:
-    once = np.where(subjects.same, 0.0, weights)
-    first = binned(subjects.first, subjects.count, place, weights, columns)
-    return first + binned(subjects.second, subjects.count, place, once, columns)
-
-
-def _cell_squares(rates: FloatArray, place: IntArray, weights: FloatArray, subjects: Subjects) -> FloatArray:
+def _cell_squares(rates: FloatArray, point: IntArray, weights: FloatArray, subjects: Subjects) -> FloatArray:
     """Sum over cells of (A - rate W)^2 at every point; A is a cell's weight that has entered, W its whole weight."""
     whole = subjects.cell_sums(weights)
     squares, products = (
-        binned(np.zeros_like(place), 1, place, step, (0, rates.size))[0]
-        for step in (square_steps(subjects.cell, place, weights), weights * whole[subjects.cell])
+        binned(np.zeros_like(point), 1, point, step, (0, rates.size))[0]
+        for step in (square_steps(subjects.cell, point, weights), weights * whole[subjects.cell])
     )
     return np.asarray(np.maximum(squares - 2 * rates * products + rates**2 * (whole @ whole), 0.0))

@@ -199,10 +199,10 @@ def _grouped(sample: Sample, rng: np.random.Generator, groupings: int, fay: floa
     sizes, stratum = sample.stratum_sizes, sample.stratum_of_unit
     first = (sizes // 2)[stratum]
     second = sizes[stratum] - first
-    place = np.arange(sample.units) - (np.cumsum(sizes) - sizes)[stratum]
+    position = np.arange(sample.units) - (np.cumsum(sizes) - sizes)[stratum]
     offsets = np.empty((groupings, sample.units))
     for grouping in range(groupings):
         shuffled = np.lexsort((rng.random(sample.units), stratum))
-        offsets[grouping, shuffled] = np.where(place < first, np.sqrt(second / first), -np.sqrt(first / second))
+        offsets[grouping, shuffled] = np.where(position < first, np.sqrt(second / first), -np.sqrt(first / second))
     matrix = hadamard(smallest_order(sample.strata))
     return GroupedHalves(matrix, sizes, (1 - fay) * offsets, 1 - fay)

@@ -126,8 +126,8 @@ class Contrasts:
 
     @cached_property
     def _variances(self) -> FloatArray:
-        own = np.diag(self.of.covariance)
-        both = own[self.i] + own[self.j]
+        variances = np.diag(self.of.covariance)
+        both = variances[self.i] + variances[self.j]
         return self.of.without_rounding(both - 2 * self.of.covariance[self.i, self.j], both)
 
     @cached_property
@@ -194,8 +194,8 @@ class Contrasts:
 
     def _limits_at(self, k: int, confidence: float) -> Interval:
         """Limits of one contrast at another confidence."""
-        one = self._one(k)
-        return one._interval(one._se, one._df, confidence)
+        contrast = self._one(k)
+        return contrast._interval(contrast._se, contrast._df, confidence)
 
     def _interval(self, se: FloatArray, df: FloatArray, confidence: float) -> Interval:
         limits = self._limits(self.of.at(confidence), se, df)

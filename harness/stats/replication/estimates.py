@@ -74,8 +74,8 @@ def make_estimates(sample: Sample, statistic: Statistic, replication: Replicatio
 
 def _estimates(evidence: Evidence, replication: Replication, method: VarianceMethod) -> Estimates:
     if method.replicates is not None:
-        drawn = replicate_estimates(method.replicates, evidence.sample, evidence.statistic)
-        covariance = method.replicates.covariance(drawn, evidence.values, centre=replication.centre)
+        replicated = replicate_estimates(method.replicates, evidence.sample, evidence.statistic)
+        covariance = method.replicates.covariance(replicated, evidence.values, centre=replication.centre)
         df = method.replicates.df
     else:
         covariance, df = textbook_covariance(evidence.sample, evidence.statistic)
@@ -160,10 +160,10 @@ class Estimates:
         None for a pair of which one is not above 0.
         """
         i, j = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
-        own, level = np.diag(self.covariance), self.replication.confidence
+        squares, level = np.diag(self.covariance), self.replication.confidence
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             a, b = self.values[i], self.values[j]
-            variances = own[i] / a**2 + own[j] / b**2 - 2 * self.covariance[i, j] / (a * b)
+            variances = squares[i] / a**2 + squares[j] / b**2 - 2 * self.covariance[i, j] / (a * b)
             logs, df = np.log(a / b), self.df(i, j)
             se = np.sqrt(np.where(variances > ROUNDING**2, variances, 0.0))
             certain = (se > 0) & (df >= 1)

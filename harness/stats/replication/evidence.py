@@ -88,17 +88,17 @@ class Evidence:
         statistic, sample = self.statistic, self.sample
         if not (isinstance(statistic, WeightsStatistic) and statistic.optimistic):
             return None
-        rng, places = np.random.default_rng(0), np.arange(sample.units)
+        rng, positions = np.random.default_rng(0), np.arange(sample.units)
         values = []
         for _ in range(SPLITS):
             # Every second unit of each stratum, in random order.
             shuffled = np.lexsort((rng.random(sample.units), sample.stratum_of_unit))
             half = np.empty(sample.units)
-            half[shuffled] = (places + rng.integers(2)) % 2
+            half[shuffled] = (positions + rng.integers(2)) % 2
             values += [statistic.members(sample.weights * side[sample.unit_of_case]) for side in (half, 1 - half)]
-        drawn = np.array(values)
-        known = np.isfinite(drawn)
-        above = np.where(known, drawn - self.values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        halves = np.array(values)
+        known = np.isfinite(halves)
+        above = np.where(known, halves - self.values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         return np.asarray(np.maximum(EXCESS_OF_HALVES * above, 0.0))
 
     @cached_property
@@ -141,11 +141,11 @@ class Evidence:
 
     def design_effects(self, variances: FloatArray, i: IntArray, j: IntArray | None = None) -> FloatArray:
         """Variances of members, or of differences, over those of independent cases; NaN if these are 0."""
-        own = self.independent_covariance
-        if own is None:
+        covariance = self.independent_covariance
+        if covariance is None:
             return np.full(len(variances), np.nan)
-        single = np.diag(own)
-        independent = single[i] if j is None else single[i] + single[j] - 2 * own[i, j]
+        single = np.diag(covariance)
+        independent = single[i] if j is None else single[i] + single[j] - 2 * covariance[i, j]
         known = (independent > ROUNDING**2) & np.isfinite(variances) & np.isfinite(independent)
         return np.where(known, variances / np.where(known, independent, 1.0), np.nan)
 
@@ -228,10 +228,10 @@ class Evidence:
             return None
         if self._paired is not None:
             return self._correlations(shares, list(range(shares.members)))
-        found = np.full((shares.members + 1, shares.members + 1), np.nan)
+        correlations = np.full((shares.members + 1, shares.members + 1), np.nan)
         for member in range(shares.members):
-            found[member, -1] = self._correlations(shares, [member])[0, -1]
-        return found
+            correlations[member, -1] = self._correlations(shares, [member])[0, -1]
+        return correlations
 
     def _correlations(self, shares: Ratio, members: list[int]) -> FloatArray:
         """Of members with the same denominator."""
@@ -241,7 +241,7 @@ class Evidence:
         if not inside.all():
             cases = np.flatnonzero(inside[kinds])
             kinds, units = kinds[cases], units[cases]
-        return intraclass_of_differences(rows[:, kinds], units, own=True)
+        return intraclass_of_differences(rows[:, kinds], units, singles=True)
 
     @property
     def _unit_totals(self) -> FloatArray | None:

@@ -182,8 +182,8 @@ class OrthogonalArray:
         period, base = self.count - 1, values[:, :1]
         laid = np.zeros((period, width))
         starts = self.columns * np.arange(self.levels - 1)
-        places = (starts[None, :] - np.arange(strata)[:, None]) % period
-        laid[places.ravel()] = (values[:, 1:] - base).reshape(-1, width)
+        lags = (starts[None, :] - np.arange(strata)[:, None]) % period
+        laid[lags.ravel()] = (values[:, 1:] - base).reshape(-1, width)
         product = np.fft.rfft(laid, axis=0) * self._spectrum[:, None]
         result = np.empty((self.count, width))
         result[-1] = base.sum(axis=(0, 1))

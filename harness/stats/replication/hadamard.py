@@ -37,8 +37,8 @@ def jacobsthal(size: int) -> Signs:
     prime, degree = _prime_power(size)
     digits = np.arange(size)[:, None] // prime ** np.arange(degree) % prime
     difference = np.zeros((size, size), dtype=np.int64)
-    for place in range(degree):
-        difference += (digits[:, None, place] - digits[None, :, place]) % prime * prime**place
+    for digit in range(degree):
+        difference += (digits[:, None, digit] - digits[None, :, digit]) % prime * prime**digit
     return quadratic_character(size)[difference]
 
 

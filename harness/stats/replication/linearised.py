@@ -59,9 +59,9 @@ def _class_covariance(sample: Sample, scores: FloatArray, of: BoolArray, name: s
     number = int(np.count_nonzero(counting))
     if number < 2:
         raise ValueError(f"{number} {name} cases: DeLong's variance needs two or more of each class")
-    own = scores[counting] * sample.weights[counting, None]
-    own -= own.mean(axis=0)
-    return np.asarray(number / (number - 1) * (own.T @ own))
+    members = scores[counting] * sample.weights[counting, None]
+    members -= members.mean(axis=0)
+    return np.asarray(number / (number - 1) * (members.T @ members))
 
 
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:

@@ -158,7 +158,10 @@ def _is_linear(sample: Sample, statistic: Statistic) -> bool:
     sizes = sample.stratum_sizes
     first, most = np.cumsum(sizes) - sizes, 1e-9 * np.abs(denominators).max(initial=0.0)
     # One at a time: the first usually tells.
-    return all(bool((np.abs(own - np.repeat(own[first], sizes)) <= most).all()) for own in denominators.T)
+    return all(
+        bool((np.abs(denominator - np.repeat(denominator[first], sizes)) <= most).all())
+        for denominator in denominators.T
+    )
 
 
 def _or_default(number: int | None, default: int) -> int:

@@ -219,10 +219,10 @@ def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
     Blocks and sizes follow one another in an order that must not change, so that a seed gives the same draws.
     """
     sizes = sample.stratum_sizes
-    places = {int(size): np.flatnonzero(sizes[sample.stratum_of_unit] == size) for size in np.unique(sizes)}
+    units_by_size = {int(size): np.flatnonzero(sizes[sample.stratum_of_unit] == size) for size in np.unique(sizes)}
     draws = np.empty((replicates, sample.units), dtype=np.uint8 if sizes.max() <= 256 else np.uint16)
     for start, stop in blocks(replicates, _block(sample.units)):
-        for size, units in places.items():
+        for size, units in units_by_size.items():
             columns = slice(None) if len(units) == sample.units else units
             for first, last in blocks(stop - start, max(1, _UNITS_DRAWN // len(units))):
                 draws[start + first : start + last, columns] = _counts(size, (last - first, len(units)), rng)
@@ -232,6 +232,6 @@ def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
 def _counts(size: int, shape: tuple[int, int], rng: np.random.Generator) -> IntArray:
     """How often each unit (replicates, units) is drawn, in strata of this size."""
     strata = shape[0] * shape[1] // size
-    drawn = rng.integers(size, size=(strata, size - 1))
-    drawn += np.arange(0, strata * size, size)[:, None]
-    return np.bincount(drawn.reshape(-1), minlength=strata * size).reshape(shape)
+    draws = rng.integers(size, size=(strata, size - 1))
+    draws += np.arange(0, strata * size, size)[:, None]
+    return np.bincount(draws.reshape(-1), minlength=strata * size).reshape(shape)

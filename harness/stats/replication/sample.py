@@ -206,9 +206,9 @@ def _sorted_units(unit: IntArray | None, home: IntArray, joined: IntArray) -> tu
 
     Within a joined stratum they are sorted by their original stratum, `home`, and there by their number.
     """
-    place = np.argsort(np.argsort(joined, kind="stable"))[home]
+    position = np.argsort(np.argsort(joined, kind="stable"))[home]
     # Small numbers are sorted in one pass.
-    order = np.argsort(place.astype(np.uint16) if len(joined) <= 1 << 16 else place, kind="stable")
+    order = np.argsort(position.astype(np.uint16) if len(joined) <= 1 << 16 else position, kind="stable")
     rank = np.empty(len(home), dtype=np.int64)
     rank[order] = np.arange(len(home))
     return rank if unit is None else rank[unit], joined[home[order]]
@@ -224,9 +224,9 @@ def _ordered_strata(
     names = [str(value) for value in values]
     if order is None:
         return names, stratum
-    place = _places(_labels(order, cases, "order"), stratum, names)
-    rank = np.argsort(place)
-    return [names[i] for i in place], rank[stratum]
+    order_of_strata = _places(_labels(order, cases, "order"), stratum, names)
+    rank = np.argsort(order_of_strata)
+    return [names[i] for i in order_of_strata], rank[stratum]
 
 
 def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:

@@ -187,10 +187,10 @@ class SmoothFormula(TotalsStatistic):
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
         """By a complex step, exact to rounding: Squire and Trapp (1998)."""
-        own = self._by_member(totals)
-        scale = max(float(np.abs(own).max()), 1.0)
+        by_member = self._by_member(totals)
+        scale = max(float(np.abs(by_member).max()), 1.0)
         # A leading axis is added: one step along each part.
-        steps = own + 1j * _STEP * scale * np.eye(self.parts)[:, None, :]
+        steps = by_member + 1j * _STEP * scale * np.eye(self.parts)[:, None, :]
         with np.errstate(divide="ignore", invalid="ignore"):
             gradient = np.asarray(self.formula(steps).imag / (_STEP * scale)).T
         return np.asarray((self._by_member(values) * gradient).sum(axis=-1))
@@ -362,12 +362,12 @@ def kind_unit_sums(sample: Sample, kinds: Kinds, columns: FloatArray) -> FloatAr
     ends = np.cumsum(np.bincount(kinds, minlength=number)).tolist()
     # Each column is in one piece of memory, since they are written and summed one at a time.
     sums = np.zeros((sample.units, columns.shape[1]), order="F")
-    for place, column in enumerate(columns.T):
+    for number_of_column, column in enumerate(columns.T):
         used = [(slice(ends[kind - 1] if kind else 0, ends[kind]), column[kind]) for kind in np.flatnonzero(column)]
         if used:
             members = np.concatenate([units[part] for part, _ in used])
             values = np.concatenate([weights[part] * value for part, value in used])
-            sums[:, place] = np.bincount(members, weights=values, minlength=sample.units)
+            sums[:, number_of_column] = np.bincount(members, weights=values, minlength=sample.units)
     return sums
 
 
