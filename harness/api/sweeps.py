@@ -387,10 +387,10 @@ def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -
     """What was run, what was known, the first error, and the first answers that are no label of the test."""
     found = []
     known = [one.path for one in cached if one.path.exists() and not one.asked]
-    if runs.found:
+    if runs.cached:
         oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
-        taken = runs.found + runs.made
-        what = f"{runs.found:,} of {taken:,} runs" if taken > 1 else "the run"
+        taken = runs.cached + runs.made
+        what = f"{runs.cached:,} of {taken:,} runs" if taken > 1 else "the run"
         found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
     error = next((one.first_error for one in cached if one.first_error is not None), None)
     if error is not None:

@@ -19,7 +19,7 @@ from harness.cluster import ClusterError
 from harness.engine.plan import Plan
 from harness.files.digest import digest, file_sha256, path_sha256
 from harness.interface.contract import Interface, Setup
-from harness.interface.process import ProgramInterface, own_files
+from harness.interface.process import ProgramInterface, named_files
 from harness.model import Question, Reply
 from harness.script.cases import CaseSet
 from harness.site.cache import cache_folder
@@ -115,7 +115,7 @@ def _interface_files(interface: ProgramInterface) -> Material:
         names = [interface.imports.path.name, *interface.imports.neighbours]
     else:
         folder = interface.folder.absolute()
-        names = [file.relative_to(folder).as_posix() for file in own_files(folder, interface.words)]
+        names = [file.relative_to(folder).as_posix() for file in named_files(folder, interface.words)]
     digests = {name: file_sha256(folder / name) for name in names}
     return Material(f"the interface {interface.name}", folder, digests, whole=True)
 
@@ -183,7 +183,7 @@ class Job:
     setup: Setup
     # The script's file, to find data by; empty if the test has no data.
     script: str
-    places: Mapping[str, Path]
+    data_paths: Mapping[str, Path]
     # Those of the places whose files are made when a case is asked: a worker is sent what it is asked about.
     made: tuple[str, ...]
     # What a worker needs, by name; it has all of it if it is on this machine.
@@ -202,7 +202,7 @@ def make_job(plan: Plan, interface: Interface, setup: Setup, *, key: str, same_m
         interface=interface,
         setup=setup,
         script=cases.script.path.name if cases.data_paths else "",
-        places={name: path.absolute() for name, path in cases.data_paths.items()},
+        data_paths={name: path.absolute() for name, path in cases.data_paths.items()},
         made=(cases.script.made,) if cases.script.made else (),
         materials={} if same_machine else materials(cases, interface, setup),
         same_machine=same_machine,

@@ -211,8 +211,8 @@ class _Jobs:
         folders = {name: self._folder(job, name) for name in job.materials}
         if missing := tuple(name for name, folder in folders.items() if folder is None):
             raise _Missing(missing)
-        data = job.places if job.same_machine or not job.script else _fetch(job, folders["script"])
-        moved = {job.places[name]: data[name] for name in job.places} | {job.cache: cache_folder()}
+        data = job.data_paths if job.same_machine or not job.script else _fetch(job, folders["script"])
+        moved = {job.data_paths[name]: data[name] for name in job.data_paths} | {job.cache: cache_folder()}
         translate = Translation({} if job.same_machine else moved)
         train = _learning_part(job.setup.train, folders.get("train"), translate)
         gallery = _learning_part(job.setup.gallery, folders.get("gallery"), translate)

@@ -35,12 +35,12 @@ class _Entry:
     listing: Listing
 
     @staticmethod
-    def of(place: Path) -> "_Entry | None":
+    def of(path: Path) -> "_Entry | None":
         """The entry of the cache that a place belongs to; None if it is elsewhere."""
         for kind in (UNPACKED, FILES):
             root = cache_folder() / kind
-            if place.is_relative_to(root) and place != root:
-                folder = root / place.relative_to(root).parts[0]
+            if path.is_relative_to(root) and path != root:
+                folder = root / path.relative_to(root).parts[0]
                 listing = read_listing(folder)
                 return None if listing is None else _Entry(kind, folder, listing)
         return None
@@ -58,21 +58,21 @@ class _Entry:
 class _Local:
     """A file or folder beside the script, which belongs to the user."""
 
-    place: Path
+    path: Path
     stamps: Stamps
     sha256: str
 
     def changes(self) -> list[str]:
         """Files that are other or gone. New ones do no harm to this run, and give the test another digest."""
-        now = stamps(self.place)
+        now = stamps(self.path)
         other = [name for name, stamp in self.stamps.items() if now.get(name) != stamp]
         if not other:
             return []
         try:
-            same = now.keys() == self.stamps.keys() and path_sha256(self.place) == self.sha256
+            same = now.keys() == self.stamps.keys() and path_sha256(self.path) == self.sha256
         except OSError:
             same = False
-        return [] if same else sorted(os.fsdecode(name) or self.place.name for name in other)
+        return [] if same else sorted(os.fsdecode(name) or self.path.name for name in other)
 
 
 class DataGuard:
@@ -83,9 +83,9 @@ class DataGuard:
         # What has been written of the run, which counts for nothing if the data was spoilt.
         self.writer: TranscriptWriter | None = None
         self._words: str | None = None
-        places = {f"data.{name}": place for name, place in plan.cases.data_paths.items()}
-        found = {name: _Entry.of(place) for name, place in places.items()}
-        self._entries = {name: entry for name, entry in found.items() if entry is not None}
+        paths = {f"data.{name}": path for name, path in plan.cases.data_paths.items()}
+        entries = {name: _Entry.of(path) for name, path in paths.items()}
+        self._entries = {name: entry for name, entry in entries.items() if entry is not None}
         self._local = dict(_local(self._script))
 
     def check(self) -> None:
@@ -98,8 +98,8 @@ class DataGuard:
     def spoilt(self) -> str:
         """What was changed, in words; empty if nothing was. The cache is mended at once."""
         if self._words is None:
-            guarded_places: dict[str, _Entry | _Local] = {**self._entries, **self._local}
-            changed = {name: _changes(place) for name, place in guarded_places.items()}
+            data: dict[str, _Entry | _Local] = {**self._entries, **self._local}
+            changed = {name: _changes(part) for name, part in data.items()}
             self._words = "; ".join(_sentence(name, files) for name, files in changed.items() if files)
             damaged = [entry for name, entry in self._entries.items() if changed[name]]
             if damaged:
@@ -153,9 +153,9 @@ def _local(script: Script) -> Iterator[tuple[str, _Local]]:
             yield f"'{name}'", _Local(path, stamps(path), sha256)
 
 
-def _changes(place: _Entry | _Local) -> list[str]:
+def _changes(data: _Entry | _Local) -> list[str]:
     try:
-        return place.changes()
+        return data.changes()
     except OSError as error:  # no longer readable, or a path too long to be named
         return [os.fsdecode(error.filename or "")]
 

@@ -81,7 +81,7 @@ def run_header(plan: Plan) -> Header:
 @functools.lru_cache(maxsize=8)
 def _git(folder: Path | None, files: Sequence[str], moment: int) -> GitInfo | UnsetType:
     """The commit of a folder, and whether the files differ from it; nothing is started where there is no `.git`."""
-    if folder is None or not any((place / ".git").exists() for place in (folder, *folder.parents)):
+    if folder is None or not any((above / ".git").exists() for above in (folder, *folder.parents)):
         return UNSET
     program = shutil.which("git")
     if program is None:
@@ -119,13 +119,13 @@ def _versions(modules: Sequence[str]) -> dict[str, str]:
     """The versions of libraries by the names that they are imported by; the harness has its own key."""
     import importlib.metadata
 
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in modules:
         try:
-            found[name] = importlib.metadata.version(PACKAGES.get(name, name))
+            versions[name] = importlib.metadata.version(PACKAGES.get(name, name))
         except (importlib.metadata.PackageNotFoundError, ValueError):
-            own = getattr(sys.modules.get(name), "__version__", None)
-            if isinstance(own, str):
-                found[name] = own
-    found.pop("harness", None)
-    return found
+            version = getattr(sys.modules.get(name), "__version__", None)
+            if isinstance(version, str):
+                versions[name] = version
+    versions.pop("harness", None)
+    return versions

@@ -64,8 +64,8 @@ class SharedProgress:
         """Show that this much of a run is done."""
         with self._lock:
             self._current[run] = done, errors
-            all_done = self._done + sum(one for one, _ in self._current.values())
-            all_errors = self._errors + sum(one for _, one in self._current.values())
+            all_done = self._done + sum(count for count, _ in self._current.values())
+            all_errors = self._errors + sum(count for _, count in self._current.values())
             if not self._begun:
                 self._begun = True
                 self.bar.begin(self._total, all_done)

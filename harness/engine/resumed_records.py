@@ -49,10 +49,10 @@ def unanswered(writer: TranscriptWriter, trials: Iterator[PlannedTrial]) -> list
     """
     waiting: dict[_Key, PlannedTrial] = {}
     for key, start, stop in _records(writer):
-        found = waiting.pop(key, None) if waiting else None
-        found = found or _advance(trials, key, waiting)
-        if found is not None:
-            writer.keep(found[0], start, stop)
+        trial = waiting.pop(key, None) if waiting else None
+        trial = trial or _advance(trials, key, waiting)
+        if trial is not None:
+            writer.keep(trial[0], start, stop)
     return list(waiting.values())
 
 

@@ -226,10 +226,10 @@ class Loop:
             index = reply.question.index
             trial = judge(pending.pop(index), reply)
             counted = ((index, trial),) if stopper is None else stopper.add(index, trial)
-            for place, one in counted:
-                append(place, one)
+            for number, counted_trial in counted:
+                append(number, counted_trial)
                 if add_to_units is not None:
-                    add_to_units(one)
+                    add_to_units(counted_trial)
             self.asked += 1
             if add_label is not None:
                 add_label(trial)

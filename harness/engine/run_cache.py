@@ -114,7 +114,7 @@ class RunBatch:
         self._engine = engine
         self.progress = SharedProgress(bar)
         # How many runs were announced, made, and found in the cache.
-        self.runs = self.made = self.found = 0
+        self.runs = self.made = self.cached = 0
         self._lock = threading.Lock()
 
     def announce(self, runs: int, trials: int) -> None:
@@ -127,13 +127,13 @@ class RunBatch:
         if self.store.has(plan):
             self.progress.skip(plan.total)
             with self._lock:
-                self.found += 1
+                self.cached += 1
             return CachedRun(self.store.path(plan), 0)
         try:
             result = self.store.make(plan, RunPart(self.progress))
         except (HateError, Interrupted) as error:
             error.note = (
-                f"{self.made + self.found:,} of {self.runs:,} runs are finished and kept; the same command carries on"
+                f"{self.made + self.cached:,} of {self.runs:,} runs are finished and kept; the same command carries on"
             )
             raise
         with self._lock:

@@ -60,7 +60,9 @@ class LocalEngine(Engine):
         inside = options.jobs == 1 and options.timeout is None and not options.limits
         interface = plan.interface if inside else plan.interface.isolated()
         scratch = tempfile.TemporaryDirectory(prefix="hate-", ignore_cleanup_errors=True)
-        with scratch as work, _quiet(interface), supervised():
+        # An interface file that runs in this process must not print among the results.
+        is_loaded = isinstance(interface, PythonInterface) and not interface.in_memory
+        with scratch as work, clean_stdout() if is_loaded else contextlib.nullcontext(), supervised():
             setup = make_setup(plan, interface, Path(work))
             if setup.jobs == 1 or interface.shares_jobs:
                 session = interface.open(setup)
@@ -72,18 +74,14 @@ class LocalEngine(Engine):
                 session.close()
 
 
-def _quiet(interface: Interface) -> contextlib.AbstractContextManager[None]:
-    """Keep an interface file that runs in this process from printing among the results."""
-    loaded = isinstance(interface, PythonInterface) and not interface.in_memory
-    return clean_stdout() if loaded else contextlib.nullcontext()
-
-
 def make_setup(plan: Plan, interface: Interface, work: Path) -> Setup:
     """What the program of a plan gets, with its training part and its gallery in files of this folder."""
     cases, script = plan.cases, plan.cases.script
     train = gallery = None
     if interface.learns and script.file.train is not None:
-        train = _write_lines(work / "train.jsonl", _training_part(plan))
+        held_out = plan.held_out.rows if plan.held_out is not None else frozenset()
+        questions = training(script, cases.data_paths)
+        train = _write_lines(work / "train.jsonl", (item for item in questions if item.index not in held_out))
     if interface.enrols and cases.gallery is not None:
         gallery = _write_lines(work / "gallery.jsonl", enrolment(cases.gallery, cases.references))
     return Setup(
@@ -98,11 +96,6 @@ def make_setup(plan: Plan, interface: Interface, work: Path) -> Setup:
         jobs=plan.options.jobs,
         limits=plan.options.limits,
     )
-
-
-def _training_part(plan: Plan) -> Iterator[Question]:
-    held_out = plan.held_out.rows if plan.held_out is not None else frozenset()
-    return (one for one in training(plan.cases.script, plan.cases.data_paths) if one.index not in held_out)
 
 
 def _write_lines(path: Path, questions: Iterable[Question]) -> Path:

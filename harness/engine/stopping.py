@@ -62,10 +62,11 @@ class UnitOrder:
         """Sort the units; the cases of a unit stay together, in their own order."""
         units = units_in_order(cases, seed)
         unit_of = [""] * len(cases)
-        for unit, own in units.items():
-            for number, _ in own:
+        for unit, unit_cases in units.items():
+            for number, _ in unit_cases:
                 unit_of[number] = unit
-        return UnitOrder(list(chain.from_iterable(units.values())), {u: len(own) for u, own in units.items()}, unit_of)
+        sizes = {unit: len(unit_cases) for unit, unit_cases in units.items()}
+        return UnitOrder(list(chain.from_iterable(units.values())), sizes, unit_of)
 
     def extent(self, rule: StopRule) -> dict[str, Any]:
         """What a reader of the transcript must know to find the interval again."""
@@ -101,7 +102,7 @@ class Stopper:
             trials = self._held[unit]
             if len(trials) < self._order.sizes[unit] * self._repeat:
                 break
-            self._sequence.add(sum(one.outcome.success for _, one in trials) / self._repeat)
+            self._sequence.add(sum(answered.outcome.success for _, answered in trials) / self._repeat)
             self._counted += 1
             counted += self._held.pop(unit)
         return counted

@@ -42,15 +42,15 @@ class Grid:
         """The combination with this number: a value for every parameter."""
         chosen: ParamValues = {}
         for axis in reversed(self.axes):
-            number, place = divmod(number, len(axis.values))
-            chosen[axis.name] = axis.values[place]
+            number, position = divmod(number, len(axis.values))
+            chosen[axis.name] = axis.values[position]
         return {**self.defaults, **chosen}
 
-    def number(self, places: Sequence[int]) -> int:
+    def number(self, positions: Sequence[int]) -> int:
         """The number of the combination with these positions on the axes."""
         number = 0
-        for axis, place in zip(self.axes, places, strict=True):
-            number = number * len(axis.values) + place
+        for axis, position in zip(self.axes, positions, strict=True):
+            number = number * len(axis.values) + position
         return number
 
     def part(self, *, decision: bool) -> "Grid":
@@ -102,16 +102,16 @@ def latin_hypercube(grid: Grid, count: int, seed: int) -> list[int]:
         return all_combinations(grid)
     rng = random.Random(seed)  # noqa: S311 (a sample, not a secret)
     columns = [_spread(len(axis.values), count, rng) for axis in grid.axes]
-    return sorted({grid.number(places) for places in zip(*columns, strict=True)})
+    return sorted({grid.number(positions) for positions in zip(*columns, strict=True)})
 
 
 def _spread(values: int, count: int, rng: random.Random) -> list[int]:
     """`count` positions among this many values, evenly spread, in random order."""
     offset = rng.random()
     # Systematic sampling: consecutive strata of equal width, each with a point at the same, random, offset.
-    places = [min(int((number + offset) * values / count), values - 1) for number in range(count)]
-    rng.shuffle(places)
-    return places
+    positions = [min(int((number + offset) * values / count), values - 1) for number in range(count)]
+    rng.shuffle(positions)
+    return positions
 
 
 @dataclass(frozen=True)

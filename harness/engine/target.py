@@ -82,13 +82,13 @@ def default_runs(test: str, algorithm: str) -> list[DefaultRun]:
     """The transcripts at the default paths of an algorithm, newest first; other files of such names are left out."""
     first = default_path(test, algorithm)
     pattern = re.compile(rf"{re.escape(first.stem)}(?:-(\d+))?{re.escape(first.suffix)}")
-    found = []
+    runs = []
     for path in first.parent.glob(f"*{first.suffix}"):
         if match := pattern.fullmatch(path.name):
             run = _default_run(path, int(match[1] or 1))
             if run is not None and (run.header is None or run.header.algorithm.name == algorithm):
-                found.append(run)
-    return sorted(found, key=lambda run: (run.header.started if run.header else "", run.number), reverse=True)
+                runs.append(run)
+    return sorted(runs, key=lambda run: (run.header.started if run.header else "", run.number), reverse=True)
 
 
 def _default_run(path: Path, number: int) -> DefaultRun | None:
@@ -278,8 +278,8 @@ def retry(path: Path, header: Header) -> TranscriptWriter:
         for body in reader.bodies():
             records = reader.decode(body)
             lines = (line for line in body.split(b"\n") if line.strip())
-            kept = [(line, one) for line, one in zip(lines, records, strict=True) if not one.error]
-            writer.copy(b"".join(line + b"\n" for line, _ in kept), Counts.of(one for _, one in kept))
+            kept = [(line, record) for line, record in zip(lines, records, strict=True) if not record.error]
+            writer.copy(b"".join(line + b"\n" for line, _ in kept), Counts.of(record for _, record in kept))
     return writer
 
 

@@ -41,20 +41,20 @@ def run_folds(
     runs.
     """
     plans = [replace(plan, held_out=part) for part in parts]
-    place = _base_path([run_header(one) for one in plans], output)
+    base = _base_path([run_header(item) for item in plans], output)
     folds = _Folds(plans, output, bar)
     engine = engine_of(plan.options)
     with interruptible(), engine.kept(), folds:
         numbers = list(range(1, len(plans) + 1))
-        if place is None:
+        if base is None:
             # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
             first = folds.run(numbers.pop(0), Target(fold=1))
-            place = None if first.path is None else _without_fold(first.path)
+            base = None if first.path is None else _without_fold(first.path)
         targets = [
-            (number, Target(fold=number) if place is None else replace(output, path=fold_path(place, number)))
+            (number, Target(fold=number) if base is None else replace(output, path=fold_path(base, number)))
             for number in numbers
         ]
-        engine.run_all(lambda one: folds.run(*one), targets)
+        engine.run_all(lambda item: folds.run(*item), targets)
     return [folds.finished[number] for number in range(1, len(plans) + 1)]
 
 
@@ -86,28 +86,28 @@ class _Folds:
 
 def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
     """The path that the paths of the folds are derived from, checked; None for the first free default path."""
-    place, test, algorithm = output.path, headers[0].test.name, headers[0].algorithm.name
-    if place is None and (output.resume or output.retry_errors):
-        places = [default_path(test, algorithm, number) for number in fold_numbers(test, algorithm)]
-        place = run_to_carry_on([_earlier(one, headers) for one in places], retry=output.retry_errors)
-    if place is None and (output.retry_errors or output.force):
-        place = default_path(test, algorithm)
-    if place is not None:
+    base, test, algorithm = output.path, headers[0].test.name, headers[0].algorithm.name
+    if base is None and (output.resume or output.retry_errors):
+        bases = [default_path(test, algorithm, number) for number in fold_numbers(test, algorithm)]
+        base = run_to_carry_on([_earlier(path, headers) for path in bases], retry=output.retry_errors)
+    if base is None and (output.retry_errors or output.force):
+        base = default_path(test, algorithm)
+    if base is not None:
         for number, header in enumerate(headers, 1):
-            _check(fold_path(place, number), header, output)
-    return place
+            _check(fold_path(base, number), header, output)
+    return base
 
 
-def _earlier(place: Path, headers: Sequence[Header]) -> EarlierRun:
+def _earlier(base: Path, headers: Sequence[Header]) -> EarlierRun:
     """The folds that are derived from a default path, as one run; folds that were not begun contradict nothing."""
-    paths = [fold_path(place, number) for number in range(1, len(headers) + 1)]
+    paths = [fold_path(base, number) for number in range(1, len(headers) + 1)]
     try:
         for path, header in zip(paths, headers, strict=True):
             _check_same(path, header)
     except TranscriptError:
-        return EarlierRun(place, same=False, complete=False, in_use=False)
+        return EarlierRun(base, same=False, complete=False, in_use=False)
     complete = all(has_begun(path) and not is_empty(path) and read_end(path) is not None for path in paths)
-    return EarlierRun(place, same=True, complete=complete, in_use=any(map(in_use, paths)))
+    return EarlierRun(base, same=True, complete=complete, in_use=any(map(in_use, paths)))
 
 
 def _check(path: Path, header: Header, output: Target) -> None:

@@ -53,12 +53,12 @@ def numbers(texts: Sequence[str]) -> list[float | None]:
         values = list(map(float, texts))
         if all(map(math.isfinite, values)):
             return list(values)
-    found: list[float | None] = []
-    for one in texts:
-        found.append(number(one))
-        if found[-1] is None:
+    converted: list[float | None] = []
+    for written in texts:
+        converted.append(number(written))
+        if converted[-1] is None:
             break
-    return found
+    return converted
 
 
 def sort_key(value: Any) -> tuple[int, float, str]:
@@ -80,12 +80,9 @@ class Condition:
         if self.relation in _ORDER:
             left, right = number(value), number(self.value)
             return left is not None and right is not None and _ORDER[self.relation](left, right)
-        return self._equal(value) == (self.relation == "=")
-
-    def _equal(self, value: Any) -> bool:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return number(self.value) == value
-        return text(value) == self.value
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        equal = number(self.value) == value if is_number else text(value) == self.value
+        return equal == (self.relation == "=")
 
 
 def parse_condition(written: str, option: str = "--where") -> Condition:

@@ -75,11 +75,11 @@ Stamps = dict[bytes, Stamp]
 NOT_A_FILE = Stamp(-1, 0, 0, 0)
 
 
-def stamps(place: Path) -> Stamps:
+def stamps(path: Path) -> Stamps:
     """The stamps of all files of a folder by name, or of a single file by the empty name."""
-    if not place.is_dir() or place.is_symlink():
-        return {b"": stamp_of(place.lstat())} if os.path.lexists(place) else {}
-    root = os.fsencode(place)
+    if not path.is_dir() or path.is_symlink():
+        return {b"": stamp_of(path.lstat())} if os.path.lexists(path) else {}
+    root = os.fsencode(path)
     return {
         entry.path[len(root) + 1 :]: stamp_of(entry.stat(follow_symlinks=False))
         for entry in entries_below(root)
@@ -106,8 +106,8 @@ def file_stamp(path: Path | str) -> Stamp:
         return NOT_A_FILE
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Stamp:
     """The stamp of a file, from what the system says."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return NOT_A_FILE
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)

@@ -15,7 +15,7 @@ except ImportError:  # on Windows, where no other process can write to an open f
 _CANNOT = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EROFS, errno.EBADF})
 
 # `is_locked` holds a lock for a moment: whoever wants to write tries so often, so many seconds apart.
-_GLANCES, _GLANCE = 3, 0.01
+_MAX_LOCK_TRIES, _TRY_SECONDS = 3, 0.01
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
@@ -54,23 +54,15 @@ def lock_file(fd: int, path: Path) -> bool:
     """Lock an open file until it is closed; False if another process has it, or has put another file in its place."""
     if fcntl is None:
         return True
-    try:
-        if not _lock(fd):
-            return False
-        # The file may have been replaced after we opened it: a lock on the old one protects nothing.
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except OSError:
-        return False
-
-
-def _lock(fd: int) -> bool:
-    for _ in range(_GLANCES):
+    for _ in range(_MAX_LOCK_TRIES):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The file may have been replaced after we opened it: a lock on the old one protects nothing.
+            return os.path.samestat(os.fstat(fd), path.stat())
         except BlockingIOError:
-            time.sleep(_GLANCE)
-        else:
-            return True
+            time.sleep(_TRY_SECONDS)
+        except OSError:
+            return False
     return False
 
 

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 DECOMPRESSED_BLOCK = 1 << 20
 MAGIC = b"\x1f\x8b"
@@ -23,18 +24,15 @@ def gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
                 data = data.lstrip(b"\0") if members else data
                 member, members = (zlib.decompressobj(_GZIP), members + 1) if data else (None, members)
                 continue
-            yield _decompress(member, data)
+            try:
+                content = member.decompress(data, DECOMPRESSED_BLOCK)
+            except zlib.error as error:
+                raise BadGzip(f"damaged compressed data ({error})") from None
+            yield content
             data = member.unused_data if member.eof else member.unconsumed_tail
             member = None if member.eof else member
     if member is not None:
         raise BadGzip("the compressed data ends early")
-
-
-def _decompress(member: "zlib._Decompress", data: bytes) -> bytes:
-    try:
-        return member.decompress(data, DECOMPRESSED_BLOCK)
-    except zlib.error as error:
-        raise BadGzip(f"damaged compressed data ({error})") from None
 
 
 def gunzip_if_packed(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -45,14 +43,8 @@ def gunzip_if_packed(blocks: Iterable[bytes]) -> Iterator[bytes]:
         head += block
         if len(head) >= len(MAGIC):
             break
-    rest = _chain(head, stream)
+    rest = chain([head] if head else [], stream)
     yield from gunzip(rest) if head.startswith(MAGIC) else rest
-
-
-def _chain(head: bytes, stream: Iterator[bytes]) -> Iterator[bytes]:
-    if head:
-        yield head
-    yield from stream
 
 
 def zipped(blocks: Iterable[bytes]) -> Iterator[bytes]:

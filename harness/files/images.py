@@ -74,7 +74,7 @@ def read_image(source: str | Path | bytes, *, lossless: bool = False, palette: b
 
 def read_plane(source: str | Path | bytes) -> Pixels:
     """An image of one channel, (height, width), such as a mask. JPEG, colours and transparent pixels are refused."""
-    return one_channel(read_image(source, lossless=True))
+    return single_channel(read_image(source, lossless=True))
 
 
 def exif_orientation(source: str | Path | bytes) -> tuple[int, bool]:
@@ -86,8 +86,8 @@ def exif_orientation(source: str | Path | bytes) -> tuple[int, bool]:
             return 1, False
         try:
             with _pillow_errors(), _pillow().open(file, formats=("PNG", "TIFF", "JPEG")) as image:
-                found = image.getexif().get(_ORIENTATION, 1)
-                return (found, image.format == "TIFF") if found in range(1, 9) else (1, False)
+                orientation = image.getexif().get(_ORIENTATION, 1)
+                return (orientation, image.format == "TIFF") if orientation in range(1, 9) else (1, False)
         except ImageError:  # EXIF that cannot be read says nothing
             return 1, False
 
@@ -98,7 +98,7 @@ def netpbm_top(data: bytes) -> int | None:
     return int(header[3]) if header else None
 
 
-def one_channel(array: Pixels) -> Pixels:
+def single_channel(array: Pixels) -> Pixels:
     """Grey values, if all channels agree and no pixel is transparent."""
     if array.ndim == 2:
         return array
@@ -125,7 +125,10 @@ def write_image(path: Path, array: Pixels, *, most: int | None = None, orientati
     if suffix == ".npy":
         path.write_bytes(npy_bytes(array))
     elif suffix in (".pgm", ".ppm"):
-        path.write_bytes(_netpbm_bytes(values, most))
+        is_wide = values.dtype.itemsize > 1
+        top = most or (65535 if is_wide else 255)
+        head = b"%s\n%d %d\n%d\n" % (b"P5" if values.ndim == 2 else b"P6", values.shape[1], values.shape[0], top)
+        path.write_bytes(head + (values.astype(">u2") if is_wide else values).tobytes())
     else:
         with _pillow_errors():
             image = _pillow().fromarray(values)
@@ -290,13 +293,6 @@ def _plain_numbers(file: IO[bytes], count: int, most: int) -> Pixels:
     return values[:count]
 
 
-def _netpbm_bytes(array: Pixels, most: int | None) -> bytes:
-    magic = b"P5" if array.ndim == 2 else b"P6"
-    wide = array.dtype.itemsize > 1
-    head = b"%s\n%d %d\n%d\n" % (magic, array.shape[1], array.shape[0], most or (65535 if wide else 255))
-    return head + (array.astype(">u2") if wide else array).tobytes()
-
-
 def _pillow() -> Any:
     try:
         from PIL import Image
@@ -343,15 +339,10 @@ def _read_with_pillow(file: IO[bytes], *, palette: bool) -> Pixels:
             # A JPEG of a camera may carry a preview as another frame.
             if image.format in ("PNG", "TIFF") and (frames := getattr(image, "n_frames", 1)) != 1:
                 raise ImageError(f"it has {frames} frames; expected one")
-            return np.asarray(image.convert("RGB") if image.mode == "P" and not palette else _usable(image))
-
-
-def _usable(image: Image) -> Image:
-    if image.mode == "1":
-        return image.convert("L")
-    if image.mode in ("L", "LA", "P", "RGB", "RGBA", "I", "F") or image.mode.startswith("I;16"):
-        return image
-    return image.convert("RGB")
+            if image.mode == "1":
+                return np.asarray(image.convert("L"))
+            as_it_is = image.mode in ("L", "LA", "RGB", "RGBA", "I", "F") or image.mode.startswith("I;16")
+            return np.asarray(image if as_it_is or (image.mode == "P" and palette) else image.convert("RGB"))
 
 
 # What undoes an orientation: of the quarter turns 6 and 8 the other one; all others undo themselves.

@@ -56,10 +56,10 @@ class SortedTexts:
         self._waiting.sort()
         if self._file is None:
             return iter(self._waiting)
-        parts = [self._part(self._file, *place) for place in self._parts]
+        parts = [self._part(self._file, *span) for span in self._parts]
         bounds = [*self._bounds, *([(self._waiting[0], self._waiting[-1])] if self._waiting else [])]
         # Files are often in order already.
-        ordered = all(one[1] <= other[0] for one, other in pairwise(bounds))
+        ordered = all(part[1] <= following[0] for part, following in pairwise(bounds))
         return chain(*parts, self._waiting) if ordered else heapq.merge(*parts, self._waiting)
 
     def _put_away(self) -> None:
@@ -117,7 +117,12 @@ class TextHashes:
 
     def repeated(self) -> set[int]:
         """The hashes that came more than once; whether their texts did, only the texts can tell."""
-        return {value for part in range(_PARTS) for value in _twice(self._part(part))}
+        repeated: set[int] = set()
+        for number in range(_PARTS):
+            hashes = self._part(number)
+            if len(set(hashes)) < len(hashes):
+                repeated |= {value for value, count in Counter(hashes).items() if count > 1}
+        return repeated
 
     def _put_away(self) -> None:
         if self._file is None:
@@ -131,25 +136,16 @@ class TextHashes:
         self._parts = _empty_parts()
 
     def _part(self, number: int) -> "array[int]":
-        found = array("q", self._parts[number])
+        hashes = array("q", self._parts[number])
         before = 0
         for ends in self._ends:
             begin, end = ends[number - 1] if number else before, ends[number]
-            found.frombytes(self._read(begin, end))
+            if self._file is not None:
+                self._file.seek(begin)
+                hashes.frombytes(self._file.read(end - begin))
             before = ends[-1]
-        return found
-
-    def _read(self, begin: int, end: int) -> bytes:
-        if self._file is None:
-            return b""
-        self._file.seek(begin)
-        return self._file.read(end - begin)
+        return hashes
 
 
 def _empty_parts() -> "list[array[int]]":
     return [array("q") for _ in range(_PARTS)]
-
-
-def _twice(values: "array[int]") -> Iterator[int]:
-    if len(set(values)) < len(values):
-        yield from (value for value, count in Counter(values).items() if count > 1)

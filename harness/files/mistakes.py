@@ -68,11 +68,11 @@ class Mistakes:
         self.shown: list[str] = []
         self.count = 0
 
-    def add(self, text: str, *, place: str = "") -> None:
+    def add(self, text: str, *, location: str = "") -> None:
         """Add a mistake; `place` is a file and line, a key, or both."""
         self.count += 1
         if len(self.shown) < MAX_SHOWN:
-            shown = f"{place}: {text}" if place else text
+            shown = f"{location}: {text}" if location else text
             # A value may have line breaks; a mistake is a line.
             self.shown.append(shown.replace("\n", "\\n"))
 

@@ -16,9 +16,9 @@ NamedOutput = tuple[str, Path]
 
 def check_free(outputs: Sequence[NamedOutput], *, force: bool) -> None:
     """Raise an error before anything is computed if a file is there already, or would be written twice."""
-    places: dict[Path, str] = {}
+    writers: dict[Path, str] = {}
     for option, path in outputs:
-        first = places.setdefault(path.resolve(), option)
+        first = writers.setdefault(path.resolve(), option)
         if first != option and not is_stream(path):
             raise UsageError(f"{option} {path}: {first} writes this file too; choose another name")
         if not force and path.exists() and not is_stream(path):
@@ -47,7 +47,7 @@ def _is_part_of(path: Path, source: Path) -> bool:
         if any(folder.samefile(source) for folder in path.resolve().parents):
             return True
         # A file with several names may have one of them in there.
-        return path.stat().st_nlink > 1 and any(path.samefile(one) for one in source.rglob("*"))
+        return path.stat().st_nlink > 1 and any(path.samefile(other) for other in source.rglob("*"))
     except OSError:  # nothing is there
         return False
 

@@ -71,8 +71,8 @@ class Matcher:
     def search(self, text: str) -> dict[str, Any] | None:
         """The named groups of the first match; None if there is none."""
         if self._cost.allows(len(text)):
-            found = self._pattern.search(text)
-            return None if found is None else found.groupdict()
+            match = self._pattern.search(text)
+            return None if match is None else match.groupdict()
         return self._search_outside(text)
 
     def _search_outside(self, text: str) -> dict[str, Any] | None:
@@ -90,8 +90,8 @@ class Matcher:
             self.close()
             shown = text if len(text) <= 60 else f"{text[:57]}..."
             raise ScriptError(f"takes too long to match {shown!r}; avoid repetitions in repetitions, such as (a+)+")
-        found: dict[str, Any] | None = json.loads(line)
-        return found
+        groups: dict[str, Any] | None = json.loads(line)
+        return groups
 
     def _started(self) -> subprocess.Popen[str]:
         if self._child is None:

@@ -59,10 +59,10 @@ def delimited(path: Path) -> "Delimited | None":
     return table
 
 
-def check_width(count: int, place: str) -> None:
+def check_width(count: int, location: str) -> None:
     """Refuse a table of cases that is too wide to be one."""
     if count > MAX_COLUMNS:
-        raise ScriptError(f"{place}: more than {MAX_COLUMNS:,} columns; put what only programs read into files")
+        raise ScriptError(f"{location}: more than {MAX_COLUMNS:,} columns; put what only programs read into files")
 
 
 class Delimited:
@@ -168,7 +168,7 @@ def numbers_by_column(path: Path) -> list[tuple[str, Any]]:
     """The names and columns of a Parquet file, as arrays: for tables that are too wide to read row by row."""
     with _reading(path), _parquet_file(path) as file:
         table = file.read()
-        return [(name, table.column(place).to_numpy()) for place, name in enumerate(table.column_names)]
+        return [(name, table.column(index).to_numpy()) for index, name in enumerate(table.column_names)]
 
 
 @contextlib.contextmanager

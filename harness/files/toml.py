@@ -82,10 +82,10 @@ def _add_problems(
     lines = key_lines(text)
     for problem in problems:
         key = _user_key(parsed, problem["loc"])
-        mistakes.add(_explain(model, key, problem), place=line_place(lines, key))
+        mistakes.add(_explain(model, key, problem), location=key_location(lines, key))
 
 
-def line_place(lines: KeyLines, key: tuple[str | int, ...]) -> str:
+def key_location(lines: KeyLines, key: tuple[str | int, ...]) -> str:
     """The place of a key for a message."""
     line = line_of(lines, key)
     return f"line {line}" if line else ""
@@ -94,12 +94,12 @@ def line_place(lines: KeyLines, key: tuple[str | int, ...]) -> str:
 def _user_key(parsed: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """The key as the user wrote it; pydantic adds parts for members of unions and keys of tables."""
     key: list[str | int] = []
-    place = parsed
+    value = parsed
     for number, part in enumerate(loc, 1):
-        known = (isinstance(place, dict) and part in place) or (isinstance(place, list) and isinstance(part, int))
-        if known or (number == len(loc) and part != "[key]" and isinstance(place, dict)):
+        known = (isinstance(value, dict) and part in value) or (isinstance(value, list) and isinstance(part, int))
+        if known or (number == len(loc) and part != "[key]" and isinstance(value, dict)):
             key.append(part)
-            place = place[part] if known else None
+            value = value[part] if known else None
     return tuple(key)
 
 
@@ -135,10 +135,10 @@ _IN_TOML = {
 def _known_keys(model: type[Section], path: list[str]) -> list[str]:
     """The keys that the table at this path of a file may have."""
     schema = model.model_json_schema()
-    place = schema
+    node = schema
     for name in path:
-        place = place.get("properties", {}).get(name) or place.get("additionalProperties") or {}
-        place = place if isinstance(place, dict) else {}
-        place = next((option for option in place.get("anyOf", [place]) if option.get("type") != "null"), place)
-        place = schema["$defs"][place["$ref"].rsplit("/", 1)[1]] if "$ref" in place else place
-    return list(place.get("properties", {}))
+        node = node.get("properties", {}).get(name) or node.get("additionalProperties") or {}
+        node = node if isinstance(node, dict) else {}
+        node = next((option for option in node.get("anyOf", [node]) if option.get("type") != "null"), node)
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]] if "$ref" in node else node
+    return list(node.get("properties", {}))

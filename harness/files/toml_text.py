@@ -37,15 +37,11 @@ def _is_deeper(value: Any, levels: int) -> bool:
     """Whether tables and lists are nested in more levels than these; level by level, since recursion has a limit."""
     layer = [value]
     for _ in range(levels):
-        layer = [part for item in layer for part in _parts(item)]
+        parts = (part for item in layer for part in (item.values() if isinstance(item, dict) else item))
+        layer = [part for part in parts if isinstance(part, (dict, list))]
         if not layer:
             return False
     return True
-
-
-def _parts(item: Any) -> list[Any]:
-    parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-    return [part for part in parts if isinstance(part, (dict, list))]
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
@@ -78,7 +74,7 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
     return repr(value)

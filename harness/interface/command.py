@@ -52,7 +52,7 @@ class CommandSection(KindSection):
     dashes: StrictBool = False
 
     @model_validator(mode="after")
-    def _one_way_to_read(self) -> "CommandSection":
+    def _check_reading(self) -> "CommandSection":
         if self.output is not None and self.pattern is not None:
             raise ValueError("give either output or pattern")
         if self.suffix is not None and not _names("output", self.argv):
@@ -88,13 +88,13 @@ def _names(what: str, words: Sequence[str]) -> bool:
     return any(f"{{{what}}}" in word for word in words)
 
 
-def _pattern(text: str, place: str) -> re.Pattern[str]:
+def _pattern(text: str, location: str) -> re.Pattern[str]:
     try:
         pattern = compile_pattern(text, re.MULTILINE)
     except ScriptError as error:
-        raise InterfaceError(f"{place}: {error}") from None
+        raise InterfaceError(f"{location}: {error}") from None
     if not set(pattern.groupindex) & {"label", "score", "value"}:
-        raise InterfaceError(f"{place}: name its groups, (?P<label>...), (?P<score>...)")
+        raise InterfaceError(f"{location}: name its groups, (?P<label>...), (?P<score>...)")
     return pattern
 
 
@@ -333,12 +333,12 @@ def read_pattern(pattern: re.Pattern[str]) -> ReadAnswer:
             return None
         try:
             with Matcher(pattern) as matcher:
-                found = matcher.search(text)
+                groups = matcher.search(text)
         except ScriptError as error:
             raise ValueError(f"command.pattern: {error}") from None
-        if found is None:
+        if groups is None:
             raise ValueError(f"printed {_first_line(finished)[:60]!r}, which does not match the pattern")
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in groups.items() if value is not None}
 
     return read
 

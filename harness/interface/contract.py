@@ -69,11 +69,11 @@ class AlgorithmLinks(msgspec.Struct, frozen=True):
     code: str = ""
     paper: str = ""
 
-    def check(self, place: str) -> "AlgorithmLinks":
+    def check(self, location: str) -> "AlgorithmLinks":
         """An InterfaceError if one of them is no address of the web."""
         for name, text in (("code", self.code), ("paper", self.paper)):
             if text and not re.fullmatch(r"https?://[^\s/]\S*", text):
-                raise InterfaceError(f"{place}: {name} is '{text:.100}'; make it an address, https://...")
+                raise InterfaceError(f"{location}: {name} is '{text:.100}'; make it an address, https://...")
         return self
 
 
@@ -132,17 +132,17 @@ class Interface(ABC):
         return ()
 
 
-def own_params(declared: Mapping[str, Any], place: str) -> dict[str, Param]:
+def algorithm_params(declared: Mapping[str, Any], location: str) -> dict[str, Param]:
     """An algorithm's parameters from a mapping of names to default values."""
     params = {}
     for name, default in declared.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise InterfaceError(f"{place}: parameter {name!r} is not a name; use letters, digits and _")
+            raise InterfaceError(f"{location}: parameter {name!r} is not a name; use letters, digits and _")
         if not isinstance(default, (bool, int, float, str)) or (
             isinstance(default, float) and not math.isfinite(default)
         ):
             raise InterfaceError(
-                f"{place}: parameter {name}: default {default!r} is not a finite number, text or truth value"
+                f"{location}: parameter {name}: default {default!r} is not a finite number, text or truth value"
             )
         params[name] = Param(name, ParamType.of(default), default)
     return params

@@ -339,12 +339,12 @@ def _environment(url: str, parts: SplitResult) -> tuple[SplitResult | None, str 
     from requests import Session  # slow to import, and seldom needed
     from requests.utils import DEFAULT_CA_BUNDLE_PATH, select_proxy
 
-    found = Session().merge_environment_settings(url, {}, None, None, None)
-    address = select_proxy(url, found["proxies"])
+    settings = Session().merge_environment_settings(url, {}, None, None, None)
+    address = select_proxy(url, settings["proxies"])
     proxy = None if address is None else urlsplit(address if "://" in address else f"http://{address}")
     if proxy is not None and (proxy.scheme != "http" or not proxy.hostname):
         raise InterfaceError(f"{url}: the proxy of the environment is not http://...; set NO_PROXY={parts.hostname}")
-    return proxy, found["verify"] if isinstance(found["verify"], str) else DEFAULT_CA_BUNDLE_PATH
+    return proxy, settings["verify"] if isinstance(settings["verify"], str) else DEFAULT_CA_BUNDLE_PATH
 
 
 def _proxy_authorization(proxy: SplitResult) -> dict[str, str]:
@@ -358,16 +358,16 @@ def _head(parts: SplitResult, headers: Mapping[str, str], proxy: SplitResult | N
     """The request up to the length of its body."""
     host = (parts.hostname or "").encode("idna").decode()
     host = f"[{host}]" if ":" in host else host
-    place = host if parts.port is None else f"{host}:{parts.port}"
+    authority = host if parts.port is None else f"{host}:{parts.port}"
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
-    sent = {"host": ("Host", place), "user-agent": ("User-Agent", "hate"), "accept": ("Accept", "*/*")}
+    sent = {"host": ("Host", authority), "user-agent": ("User-Agent", "hate"), "accept": ("Accept", "*/*")}
     # A compressed answer could be larger than it looks.
     sent["accept-encoding"] = ("Accept-Encoding", "identity")
     sent |= {name.lower(): (name, value) for name, value in headers.items()}
     sent["content-type"] = ("Content-Type", "application/json")
     sent.pop("content-length", None)
     if proxy is not None and not _is_secure(parts):
-        path = f"http://{place}{path}"
+        path = f"http://{authority}{path}"
         sent |= {name.lower(): (name, value) for name, value in _proxy_authorization(proxy).items()}
     lines = [f"POST {path} HTTP/1.1", *(_header(name, value) for name, value in sent.values()), ""]
     return "\r\n".join(lines).encode("latin-1")

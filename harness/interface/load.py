@@ -27,10 +27,10 @@ def _load(source: object, *, isolate: bool) -> Interface:
     if source is not None and not isinstance(source, (str, Path)):
         from harness.interface.python import python_object
 
-        found = python_object(source)
+        interface = python_object(source)
         if isolate:
-            raise UsageError(f"isolate: {found.name} is an object of this program; put it into a file interface.py")
-        return found
+            raise UsageError(f"isolate: {interface.name} is an object of this program; put it into a file interface.py")
+        return interface
     path = find_interface(None if source is None else str(source))
     if path.suffix == ".py" and isolate:
         from harness.interface.python_isolated import load_isolated
@@ -48,18 +48,18 @@ def _load(source: object, *, isolate: bool) -> Interface:
 def find_interface(text: str | None) -> Path:
     """The path of the interface."""
     if text is None:
-        found = _in_folder(Path())
-        if found is None:
+        file = _in_folder(Path())
+        if file is None:
             raise InterfaceError(
                 "no interface.py or interface.toml here; write one with `hate new interface`, "
                 "or name a bundled one with --interface: " + ", ".join(bundled_interfaces())
             )
-        return found
+        return file
     path = Path(text)
     if path.is_file() and path.suffix in (".py", ".toml"):
         return path
-    if path.is_dir() and (found := _in_folder(path)) is not None:
-        return found
+    if path.is_dir() and (file := _in_folder(path)) is not None:
+        return file
     if text in bundled_interfaces():
         return bundled_interfaces()[text]
     if path.is_file():
@@ -74,9 +74,7 @@ def bundled_interfaces() -> dict[str, Path]:
     """The interfaces that ship with the harness, by name; the examples are examples/NAME."""
     root = bundled("interfaces")
     folders = sorted(path for pattern in ("*", "examples/*") for path in root.glob(pattern) if path.is_dir())
-    return {
-        folder.relative_to(root).as_posix(): found for folder in folders if (found := _in_folder(folder)) is not None
-    }
+    return {folder.relative_to(root).as_posix(): file for folder in folders if (file := _in_folder(folder)) is not None}
 
 
 def _in_folder(folder: Path) -> Path | None:

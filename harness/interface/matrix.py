@@ -12,7 +12,7 @@ import numpy.typing as npt
 from harness.errors import InterfaceError
 from harness.files.digest import file_sha256
 from harness.interface.contract import Interface, Session, Setup
-from harness.matrices.matrix import Identities, Labels, Matrix, first_candidates, places, rank_probes
+from harness.matrices.matrix import Identities, Labels, Matrix, first_candidates, index_of_ids, rank_probes
 from harness.matrices.read import KINDS, read_matrix
 from harness.model import Answer, Case, ErrorKind, Question, Reply, plain_text
 from harness.tasks.rank import Gallery
@@ -100,13 +100,13 @@ class MatrixSession:
 
     def _answers(self, cases: Sequence[Case], rows: npt.NDArray[np.intp]) -> list[Answer]:
         gallery = self._gallery
-        own = np.array([gallery.own(case) if case.positive else -1 for case in cases])
+        persons = np.array([gallery.person_of(case) if case.positive else -1 for case in cases])
         twins = np.array([gallery.twin(case) for case in cases])
         part, codes = self._matrix.take(rows), np.array(gallery.codes)
-        identities = Identities(own, codes, twins)
+        identities = Identities(persons, codes, twins)
         ranks = rank_probes(part, identities)
         # A wrong identity with the same score as the right one comes first.
-        first = codes[first_candidates(part, identities, np.where(ranks.rank > 1, own, -1))]
+        first = codes[first_candidates(part, identities, np.where(ranks.rank > 1, persons, -1))]
         numbers = zip(ranks.rank.tolist(), ranks.best_right.tolist(), ranks.best_wrong.tolist(), strict=True)
         return [
             _answer(case, gallery.names[code], *scores)
@@ -129,7 +129,7 @@ def _names(case: Case) -> tuple[str, str]:
 
 
 def _find(names: Sequence[tuple[str, str]], labels: Labels) -> npt.NDArray[np.intp]:
-    by_input = places(np.array([name for name, _ in names], dtype=np.str_), labels.ids)
-    by_id = places(np.array([name for _, name in names], dtype=np.str_), labels.ids)
-    found: npt.NDArray[np.intp] = np.where(by_input >= 0, by_input, by_id)
-    return found
+    by_input = index_of_ids(np.array([name for name, _ in names], dtype=np.str_), labels.ids)
+    by_id = index_of_ids(np.array([name for _, name in names], dtype=np.str_), labels.ids)
+    index: npt.NDArray[np.intp] = np.where(by_input >= 0, by_input, by_id)
+    return index

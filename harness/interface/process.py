@@ -65,25 +65,25 @@ class ProgramInterface(Interface):
         return resolve_program([first, *argv[1:]], folder, "argv")
 
 
-def resolve_program(argv: Sequence[str], folder: Path, place: str) -> tuple[str, ...]:
+def resolve_program(argv: Sequence[str], folder: Path, location: str) -> tuple[str, ...]:
     """The command with its program as an absolute path; an InterfaceError if there is no such program."""
     if not argv or not argv[0]:
-        raise InterfaceError(f'{place}: argv is empty; write argv = ["./program", "{{input}}"]')
+        raise InterfaceError(f'{location}: argv is empty; write argv = ["./program", "{{input}}"]')
     program = argv[0]
     if "/" in program:
         path = (folder / program).absolute()
         if not path.is_file():
-            raise InterfaceError(f"{place}: no program {program} in {folder}; build it first, or correct argv")
+            raise InterfaceError(f"{location}: no program {program} in {folder}; build it first, or correct argv")
         if not os.access(path, os.X_OK):
-            raise InterfaceError(f"{place}: {program} is not executable; try chmod +x {path}")
+            raise InterfaceError(f"{location}: {program} is not executable; try chmod +x {path}")
         return str(path), *argv[1:]
-    found = shutil.which(program)
-    if found is None:
-        raise InterfaceError(f"{place}: no program '{program}' on PATH; install it, or give its path")
-    return found, *argv[1:]
+    on_path = shutil.which(program)
+    if on_path is None:
+        raise InterfaceError(f"{location}: no program '{program}' on PATH; install it, or give its path")
+    return on_path, *argv[1:]
 
 
-def own_files(folder: Path, words: Iterable[str]) -> list[Path]:
+def named_files(folder: Path, words: Iterable[str]) -> list[Path]:
     """The files of a folder that words of a command name."""
 
     def is_file(path: Path) -> bool:
@@ -137,8 +137,8 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 def kill_programs(work: Path) -> None:
     """Kill the running programs of a session, which has this scratch folder; other runs keep theirs."""
-    for process, own in list(_running.items()):
-        if own == work:
+    for process, folder in list(_running.items()):
+        if folder == work:
             kill_group(process)
 
 
@@ -431,10 +431,10 @@ def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int | None]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     memory = usage.ru_maxrss * 1024
-    return process.returncode, memory if memory > own_peak() else None
+    return process.returncode, memory if memory > harness_peak_memory() else None
 
 
-def own_peak() -> int:
+def harness_peak_memory() -> int:
     """The peak memory of this process, in bytes."""
     import resource
 

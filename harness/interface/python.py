@@ -18,7 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
-from harness.interface.contract import AlgorithmLinks, Interface, Session, Setup, own_params
+from harness.interface.contract import AlgorithmLinks, Interface, Session, Setup, algorithm_params
 from harness.interface.python_source import folder_name, imported_files
 from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
@@ -75,7 +75,7 @@ class PythonInterface(Interface):
             return self
         from harness.interface.python_isolated import IsolatedPython  # a worker has no use for it
 
-        described = {one.name: getattr(self, one.name) for one in fields(Interface)}
+        described = {known.name: getattr(self, known.name) for known in fields(Interface)}
         return IsolatedPython.of(self.path, self.batch, **described)
 
     @property
@@ -179,8 +179,8 @@ def explain(error: BaseException, path: Path) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path) or Path(frame.filename).parent == folder
     ]
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+    location = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}{': ' if text else ''}{text}{location}"
 
 
 def _message(error: BaseException) -> str:
@@ -226,9 +226,9 @@ class Caller:
 def load_python(path: Path, name: str | None = None) -> PythonInterface:
     """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
     module = Caller(path)("import", lambda: _import(path))
-    found = _interface(module, _target(module, path), path, name)
+    interface = _interface(module, _target(module, path), path, name)
     imports = imported_files(path)
-    return replace(found, name=found.name or folder_name(path), sha256=imports.sha256, imports=imports)
+    return replace(interface, name=interface.name or folder_name(path), sha256=imports.sha256, imports=imports)
 
 
 def python_object(source: Any, name: str | None = None) -> PythonInterface:
@@ -238,10 +238,10 @@ def python_object(source: Any, name: str | None = None) -> PythonInterface:
     """
     path = Path(_file_of(source))
     make, shape = _object_target(source, path)
-    found = _interface(source, (make, shape), path, name)
+    interface = _interface(source, (make, shape), path, name)
     return replace(
-        found,
-        name=found.name or _object_name(source),
+        interface,
+        name=interface.name or _object_name(source),
         sha256=_source_sha256(source),
         in_memory=True,
         shared=shape is source and not inspect.isclass(source),
@@ -331,8 +331,8 @@ def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
     """A function that returns the object that answers, and what to check: the module, or its one class."""
     if _answers(module):
         return (lambda: module), module
-    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
-    classes = [c for c in own if _answers(c)]
+    local = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    classes = [c for c in local if _answers(c)]
     named = [c for c in classes if c.__name__ == "Interface"] or classes
     if not named:
         raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
@@ -393,4 +393,4 @@ def _params(module: Any, shape: Any, path: Path) -> dict[str, Param]:
     declared = getattr(shape, "PARAMS", getattr(module, "PARAMS", {}))
     if not isinstance(declared, Mapping):
         raise InterfaceError(f"{path}: PARAMS is not a mapping of names to default values")
-    return own_params(declared, str(path))
+    return algorithm_params(declared, str(path))

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from harness.errors import InterfaceError
-from harness.interface.contract import own_params
+from harness.interface.contract import algorithm_params
 from harness.interface.process import describe_status, last_lines, run_to_end
 from harness.interface.python import PythonInterface
 from harness.interface.python_source import InterfaceFacts, imported_files
@@ -28,7 +28,7 @@ class IsolatedPython(StreamInterface):
 
     kind = PythonInterface.kind
     to_learn = PythonInterface.to_learn
-    own_clock = True
+    times_itself = True
 
     path: Path
 
@@ -71,7 +71,7 @@ def load_isolated(path: Path) -> IsolatedPython:
         name=facts.name,
         version=facts.version,
         sha256=imports.sha256,
-        params=own_params(facts.params, str(path)),
+        params=algorithm_params(facts.params, str(path)),
         links=facts.links,
         learns=facts.learns,
         enrols=facts.enrols,

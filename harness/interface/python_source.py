@@ -89,16 +89,16 @@ def _assigned(node: ast.stmt) -> Iterator[str]:
 
 
 def _constants(body: Sequence[ast.stmt]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for node in body:
         value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
         for name in _assigned(node):
             if name in _CONSTANTS and value is not None:
                 try:
-                    found[name] = ast.literal_eval(value)
+                    constants[name] = ast.literal_eval(value)
                 except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-                    found.pop(name, None)  # computed: known only to whoever runs it
-    return found
+                    constants.pop(name, None)  # computed: known only to whoever runs it
+    return constants
 
 
 def folder_name(path: Path) -> str:
@@ -129,17 +129,17 @@ class ImportedFiles:
 def imported_files(path: Path) -> ImportedFiles:
     """What an interface file imports; a file that is not valid Python imports nothing."""
     folder = path.absolute().parent
-    found: dict[Path, None] = {folder / path.name: None}
+    known: dict[Path, None] = {folder / path.name: None}
     libraries: set[str] = set()
-    waiting = list(found)
-    while waiting and len(found) < MAX_FILES:
+    waiting = list(known)
+    while waiting and len(known) < MAX_FILES:
         for module in _imports(waiting.pop(), folder):
             files = list(_files(folder, module))
             if not files and module.partition(".")[0] not in sys.stdlib_module_names:
                 libraries.add(module.partition(".")[0])
-            waiting += [file for file in files if file not in found]
-            found.update(dict.fromkeys(files))
-    names = sorted(file.relative_to(folder).as_posix() for file in found)
+            waiting += [file for file in files if file not in known]
+            known.update(dict.fromkeys(files))
+    names = sorted(file.relative_to(folder).as_posix() for file in known)
     return ImportedFiles(path, tuple(name for name in names if name != path.name), tuple(sorted(libraries)))
 
 
@@ -164,9 +164,9 @@ def _imports(file: Path, folder: Path) -> Iterator[str]:
 
 def _files(folder: Path, module: str) -> Iterator[Path]:
     """The files of the folder that importing a module runs: of every package on the way, and its own."""
-    place = folder
+    path = folder
     for part in module.split("."):
-        place = place / part
-        for file in (place / "__init__.py", place.with_name(f"{part}.py")):
+        path = path / part
+        for file in (path / "__init__.py", path.with_name(f"{part}.py")):
             if file.is_file():
                 yield file

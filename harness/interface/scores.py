@@ -27,7 +27,7 @@ class ScoresSection(KindSection):
     matrix: str | None = None
 
     @model_validator(mode="after")
-    def _one_file(self) -> "ScoresSection":
+    def _check_file(self) -> "ScoresSection":
         if (self.table is None) == (self.matrix is None):
             raise ValueError("give either table or matrix")
         return self
@@ -100,18 +100,18 @@ class TableAnswers:
         return self._answers[question.id]
 
 
-def _values(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _values(row: Mapping[str, Any], location: str) -> dict[str, Any]:
     """The further numbers of a row; an empty field is none."""
-    own = row.get(VALUES)
-    if isinstance(own, str) and own.strip():
+    values = row.get(VALUES)
+    if isinstance(values, str) and values.strip():
         with suppress(msgspec.DecodeError):
-            own = msgspec.json.decode(own)
-    if own in (None, ""):
-        own = {}
-    if not isinstance(own, Mapping):
-        raise InterfaceError(f"{place}: values {own!r:.60} is not an object with names and numbers")
+            values = msgspec.json.decode(values)
+    if values in (None, ""):
+        values = {}
+    if not isinstance(values, Mapping):
+        raise InterfaceError(f"{location}: values {values!r:.60} is not an object with names and numbers")
     columns = {name: value for name, value in row.items() if name.startswith(OF_VALUES) and value not in (None, "")}
-    return {**own, **{name.removeprefix(OF_VALUES): value for name, value in columns.items()}}
+    return {**values, **{name.removeprefix(OF_VALUES): value for name, value in columns.items()}}
 
 
 class MatrixAnswers:

@@ -75,7 +75,7 @@ class StreamInterface(ProgramInterface):
     kind = "stream"
     shares_jobs = True
     # Our own workers measure the time themselves, without the pipes.
-    own_clock: ClassVar[bool] = False
+    times_itself: ClassVar[bool] = False
 
     in_flight: int = 16
     # How many cases the program may work on before it answers the first of them.
@@ -236,7 +236,7 @@ class StreamWorker:
         self._program = PipedProgram(process, self._poll)
         self._window, self.ready = interface.in_flight, False
         # Our own workers say when something is wrong.
-        self._last_event = 0.0 if interface.own_clock else perf_counter()
+        self._last_event = 0.0 if interface.times_itself else perf_counter()
         self._program.write(_encode(hello) + b"\n")
 
     def fill(self, source: QuestionSource) -> None:
@@ -332,7 +332,7 @@ class StreamWorker:
                 if question is not None:
                     self._last_event = now
                     replies.append(read(question, message, share))
-        if self._interface.own_clock and replies:
+        if self._interface.times_itself and replies:
             self._resize(max(share, *(reply.seconds for reply in replies)))
         return replies
 
@@ -342,9 +342,9 @@ class StreamWorker:
         A worker of ours has measured the time itself, and may have put a large answer into a file. Its pipe is open to
         the code of the interface, so its messages are no more than a program's.
         """
-        ours, memory = self._interface.own_clock, self._memory
-        own = message.pop("seconds", None) if ours else None
-        seconds = own if isinstance(own, float) and 0 <= own < MAX_SECONDS else share
+        ours, memory = self._interface.times_itself, self._memory
+        stated_seconds = message.pop("seconds", None) if ours else None
+        seconds = stated_seconds if isinstance(stated_seconds, float) and 0 <= stated_seconds < MAX_SECONDS else share
         if (error := message.get("error")) is not None:
             stated = message.get("kind") if ours else None
             kind = ErrorKind.ANSWER if stated == ErrorKind.ANSWER else ErrorKind.CRASH
@@ -383,17 +383,17 @@ class StreamWorker:
 
     def _take_all(self) -> list[Question]:
         """All questions without an answer, in the order in which they were sent."""
-        asked = sorted(chain.from_iterable(self._waiting.values()), key=lambda one: one[0])
+        asked = sorted(chain.from_iterable(self._waiting.values()), key=lambda sent: sent[0])
         self._waiting.clear()
         self._in_flight = 0
         return [question for _, question in asked]
 
     def _invalid_line(self, program: PipedProgram, line: bytes, source: QuestionSource) -> list[Reply]:
         """A line that is not a reply: the fault of the case that the program works on, or of one of several."""
-        at_work = min(self._interface.batch, self._in_flight) if self._interface.own_clock else self._in_flight
+        at_work = min(self._interface.batch, self._in_flight) if self._interface.times_itself else self._in_flight
         if at_work != 1:
             return self._blame(program, ErrorKind.ANSWER, f"wrote {_quote(line)}", source)
-        oldest = min(chain.from_iterable(self._waiting.values()), key=lambda one: one[0])[1]
+        oldest = min(chain.from_iterable(self._waiting.values()), key=lambda sent: sent[0])[1]
         question = self._take(oldest.id)
         if question is None:
             return []
@@ -409,7 +409,7 @@ class StreamWorker:
         unread = program.unread() if kind is ErrorKind.CRASH and program.has_answered else 0
         innocent = 0 < sum(len(to_line(question)) for question in waiting) <= unread
         self.kill()
-        most = self._interface.batch if self._interface.own_clock else len(waiting)
+        most = self._interface.batch if self._interface.times_itself else len(waiting)
         suspects, others = waiting[:most], waiting[most:]
         source.give_back(others)
         if len(suspects) == 1 and not innocent:

@@ -101,12 +101,12 @@ class Supervision:
 
     def _kill_strays(self) -> None:
         for _ in range(MAX_LOOKS):
-            found = _marked(self.mark) | self._adopted()
-            for pid in found:
+            strays = _marked(self.mark) | self._adopted()
+            for pid in strays:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            _reap(found)
-            if not found:
+            _reap(strays)
+            if not strays:
                 return
             time.sleep(0.001)
 
@@ -198,21 +198,21 @@ def _start_guardian(mark: str, notes: int) -> subprocess.Popen[bytes] | None:
 
 def _marked(mark: str) -> set[int]:
     """Processes with the mark in their environment, as far as the system shows it."""
-    found, needle = set(), f"{MARK}={mark}".encode()
+    pids, needle = set(), f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if needle in (folder / "environ").read_bytes():
-                found.add(int(folder.name))
-    return found
+                pids.add(int(folder.name))
+    return pids
 
 
 def _children() -> set[int]:
     """Our own children; empty where the system does not list them."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for path in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError, ValueError):
-            found |= {int(word) for word in path.read_text().split()}
-    return found
+            pids |= {int(word) for word in path.read_text().split()}
+    return pids
 
 
 def _session(pid: int) -> int:

@@ -13,8 +13,8 @@ from harness.errors import InterfaceError, ScriptError
 from harness.files.digest import digest, file_sha256
 from harness.files.mistakes import Mistakes
 from harness.files.toml import Section, read_toml, validate
-from harness.interface.contract import AlgorithmLinks, Interface, own_params
-from harness.interface.process import own_files, resolve_program
+from harness.interface.contract import AlgorithmLinks, Interface, algorithm_params
+from harness.interface.process import named_files, resolve_program
 
 # The kinds, and the class of each one's section; only those that a file has are imported.
 KINDS: Mapping[str, str] = {
@@ -60,7 +60,7 @@ class InterfaceFile:
     def described(self, words: Sequence[str] = ()) -> dict[str, Any]:
         """What all interfaces have. The digest covers the files of the folder that `words` of a command name too."""
         folder = self.path.absolute().parent
-        files = own_files(folder, words)
+        files = named_files(folder, words)
         if not files:
             return {**self.algorithm, "sha256": file_sha256(self.path)}
         # A new build is a new algorithm.
@@ -78,7 +78,7 @@ class _Sections(Section):
     algorithm: AlgorithmSection = AlgorithmSection()
 
     @model_validator(mode="after")
-    def _one_kind(self) -> "_Sections":
+    def _check_kinds(self) -> "_Sections":
         if sum(getattr(self, kind) is not None for kind in KINDS) != 1:
             raise ValueError("give exactly one of " + ", ".join(f"[{kind}]" for kind in KINDS))
         return self
@@ -95,12 +95,12 @@ def load_toml(path: Path) -> Interface:
         file = validate(model, parsed, text, Mistakes(str(path)))
     except ScriptError as error:
         raise InterfaceError(str(error)) from None
-    own = file.algorithm
+    declared = file.algorithm
     algorithm = {
-        "name": own.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem),
-        "version": own.version,
-        "params": own_params(own.params, str(path)),
-        "links": AlgorithmLinks(own.code, own.paper).check(f"{path}: algorithm"),
+        "name": declared.name or (path.absolute().parent.name if path.name == "interface.toml" else path.stem),
+        "version": declared.version,
+        "params": algorithm_params(declared.params, str(path)),
+        "links": AlgorithmLinks(declared.code, declared.paper).check(f"{path}: algorithm"),
     }
     [section] = (section for kind in KINDS if (section := getattr(file, kind)) is not None)
     loaded: Interface = section.load(InterfaceFile(path, algorithm))

@@ -40,11 +40,19 @@ def main() -> None:
 def describe(path: Path, shown: Path) -> InterfaceFacts:
     """What an interface file is; messages call it `shown`, as the user did."""
     try:
-        found = load_python(path)
+        interface = load_python(path)
     except InterfaceError as error:
         return InterfaceFacts(error=str(error).replace(str(path), str(shown)))
-    params = {name: param.default for name, param in found.params.items()}
-    return InterfaceFacts(found.name, found.version, params, found.batch, found.learns, found.enrols, links=found.links)
+    params = {name: param.default for name, param in interface.params.items()}
+    return InterfaceFacts(
+        name=interface.name,
+        version=interface.version,
+        params=params,
+        batch=interface.batch,
+        learns=interface.learns,
+        enrols=interface.enrols,
+        links=interface.links,
+    )
 
 
 def serve(path: Path, source: int, out: IO[bytes]) -> None:

@@ -75,8 +75,8 @@ def draw(recipe: MatrixRecipe) -> ImageEffects:
         if effect.name not in OWN:
             of_image = levels["image"]
             levels[effect.name] = of_image if effect.levels is None else rng.integers(effect.levels, size=recipe.size)
-        own = levels[effect.name]
-        quality += rng.normal(0, effect.sd, int(own.max()) + 1)[own]
+        level = levels[effect.name]
+        quality += rng.normal(0, effect.sd, int(level.max()) + 1)[level]
     return ImageEffects(levels, quality, rng)
 
 
@@ -84,8 +84,8 @@ def rows_of(recipe: MatrixRecipe, image_effects: ImageEffects, start: int, stop:
     """The similarities of some probes; blocks must be drawn in order."""
     part = image_effects.rng.standard_normal((stop - start, recipe.size), dtype=np.float32)
     who = image_effects.levels["subject"]
-    own = who[start:stop, None] == who[None, :]
-    part += own * (recipe.separation + image_effects.quality[start:stop, None]).astype(np.float32)
+    same_person = who[start:stop, None] == who[None, :]
+    part += same_person * (recipe.separation + image_effects.quality[start:stop, None]).astype(np.float32)
     return part
 
 
@@ -123,9 +123,9 @@ def _write_labels(path: Path, image_effects: ImageEffects) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["id", "subject", "image", *others])
-        for place, (subject, image) in enumerate(zip(subjects.tolist(), images.tolist(), strict=True)):
+        for index, (subject, image) in enumerate(zip(subjects.tolist(), images.tolist(), strict=True)):
             who = f"p{subject + 1:0{width[0]}}"
-            more = [int(image_effects.levels[name][place]) + 1 for name in others]
+            more = [int(image_effects.levels[name][index]) + 1 for name in others]
             table.writerow([f"{who}_{image + 1:0{width[1]}}", who, image + 1, *more])
 
 

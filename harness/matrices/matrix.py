@@ -46,7 +46,7 @@ class Labels:
 
     def take(self, at: IntArray) -> "Labels":
         """Some of them, in the given order."""
-        return Labels({name: [values[place] for place in at] for name, values in self.columns.items()})
+        return Labels({name: [values[index] for index in at] for name, values in self.columns.items()})
 
     def _known(self, name: str) -> Sequence[Any]:
         if name not in self.columns:
@@ -54,7 +54,7 @@ class Labels:
         return self.columns[name]
 
 
-def places(ids: TextArray, known: TextArray) -> IntArray:
+def index_of_ids(ids: TextArray, known: TextArray) -> IntArray:
     """The index of each id among the known ones; -1 if it is not there."""
     order = np.argsort(known, kind="stable")
     at = np.minimum(np.searchsorted(known, ids, sorter=order), known.size - 1)
@@ -263,7 +263,7 @@ class Matrix:
 
     def same(self) -> IntArray:
         """For each probe, the index of the gallery image with the same id; -1 if there is none."""
-        return places(self.rows.ids, self.columns.ids)
+        return index_of_ids(self.rows.ids, self.columns.ids)
 
     def ranks(self, identity: str = SUBJECT, *, exclude_same: bool = True) -> Ranks:
         """Rank every probe. The column `identity` names the person; an image is not compared with itself."""
@@ -290,17 +290,17 @@ def scores_of(matrix: Matrix) -> Scores:
 
 
 def _in_order(matrix: Matrix, first: Matrix) -> Matrix:
-    rows = _places(matrix.rows.ids, first.rows.ids, f"{matrix.name}: its rows", first.name)
-    columns = _places(matrix.columns.ids, first.columns.ids, f"{matrix.name}: its columns", first.name)
+    rows = _matching_rows(matrix.rows.ids, first.rows.ids, f"{matrix.name}: its rows", first.name)
+    columns = _matching_rows(matrix.columns.ids, first.columns.ids, f"{matrix.name}: its columns", first.name)
     return replace(matrix.take(rows, columns), rows=first.rows, columns=first.columns)
 
 
-def _places(ids: TextArray, reference: TextArray, what: str, name: str) -> IntArray | None:
+def _matching_rows(ids: TextArray, reference: TextArray, what: str, name: str) -> IntArray | None:
     if np.array_equal(ids, reference):
         return None
-    place = {one: number for number, one in enumerate(ids.tolist())}
-    missing = [one for one in reference.tolist() if one not in place]
+    index = {image: number for number, image in enumerate(ids.tolist())}
+    missing = [image for image in reference.tolist() if image not in index]
     if missing or len(ids) != len(reference):
         mismatch = f"have no '{missing[0]}', which {name} has" if missing else f"are more than those of {name}"
         raise DataError(f"{what} {mismatch}; algorithms are compared on the same images")
-    return np.array([place[one] for one in reference.tolist()], dtype=np.intp)
+    return np.array([index[image] for image in reference.tolist()], dtype=np.intp)

@@ -203,11 +203,11 @@ class _LabelSide:
             if len(labels) != self.size:
                 raise DataError(f"{table}: {len(labels):,} labels, but {self.path.name} has {self.size:,} {self.what}s")
             return labels
-        place = {name: number for number, name in enumerate(labels.ids.tolist())}
-        missing = [name for name in self.names if name not in place]
+        index = {name: number for number, name in enumerate(labels.ids.tolist())}
+        missing = [name for name in self.names if name not in index]
         if missing:
             raise DataError(f"{table}: no id '{missing[0]}', but {self.path.name} has such a {self.what}")
-        return labels.take(np.array([place[name] for name in self.names], dtype=np.intp))
+        return labels.take(np.array([index[name] for name in self.names], dtype=np.intp))
 
 
 def _with_subjects(labels: Labels, pattern: str, path: Path) -> Labels:

@@ -214,7 +214,7 @@ def training_cases(script: Script, data_paths: Mapping[str, Path]) -> Iterator[C
             case = case_of(row, structured=script.task.structured_expect)
             references.check(case.input)
         except ScriptError as error:
-            mistakes.add(str(error), place=f"{table}:{line}")
+            mistakes.add(str(error), location=f"{table}:{line}")
         else:
             yield case
     mistakes.raise_if_any()
@@ -263,15 +263,15 @@ class CaseCheck:
             try:
                 case = make(raw)
             except ScriptError as error:
-                mistakes.add(str(error), place=source.location())
+                mistakes.add(str(error), location=source.location())
                 continue
             if add_id(case.id) in self.twice:
                 if case.id in self.seen:
-                    mistakes.add(f"id '{case.id}' appears twice; ids must differ", place=source.location())
+                    mistakes.add(f"id '{case.id}' appears twice; ids must differ", location=source.location())
                 self.seen.add(case.id)
             if self.expansion is not None:
                 for text in self._original_mistakes(case, self.expansion):
-                    mistakes.add(text, place=source.location())
+                    mistakes.add(text, location=source.location())
                 # One version stands for all: they differ in nothing that is checked.
                 case = next(self.expansion.versions([case]))
             if self.task.truth_is_at_hand and case.expect and self.rules is not None:
@@ -280,7 +280,7 @@ class CaseCheck:
             has_reference = type(case.input) is not str or "{" in case.input or self.references.confined
             if has_columns or not case.expect or self.task.checks_cases or has_reference:
                 for text in self._mistakes(case):
-                    mistakes.add(text, place=source.location())
+                    mistakes.add(text, location=source.location())
 
     def _original_mistakes(self, case: Case, expansion: Expansion) -> Iterator[str]:
         for name in (*expansion.columns, ORIGINAL):

@@ -64,7 +64,7 @@ def _entries(script: Script, table: str, references: References | None, mistakes
             seen.add(entry.id)
             yield entry
         except ScriptError as error:
-            mistakes.add(str(error), place=f"{table}:{line}")
+            mistakes.add(str(error), location=f"{table}:{line}")
 
 
 def enrolment(gallery: Gallery, references: References) -> Iterator[Question]:
@@ -113,7 +113,7 @@ class VirtualExperiment:
         for case in cases:
             if not self.probe_conditions.keeps(case):
                 continue
-            if not case.positive or self.gallery.own(case) >= 0:
+            if not case.positive or self.gallery.person_of(case) >= 0:
                 yield case
             elif self.open_set:
                 yield msgspec.structs.replace(case, positive=False, truth=case.real_class)

@@ -11,7 +11,7 @@ from harness.errors import ScriptError
 from harness.files.digest import digest
 from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
-from harness.files.toml import Key, line_place, read_toml, validate_rest
+from harness.files.toml import Key, key_location, read_toml, validate_rest
 from harness.options.entries import SECTIONS
 from harness.params import Param, ParamType, nearest
 from harness.script.expansion import ORIGINAL, Expansion
@@ -217,10 +217,10 @@ def _check_decisions(script: Script, lines: KeyLines, mistakes: Mistakes) -> Non
     """Only a task can decide on recorded answers, so only its own parameters can be decision parameters."""
     for name, section in script.file.params.items():
         if text := _decision_mistake(script, name, section):
-            mistakes.add(f"params.{name}: {text}", place=line_place(lines, ("params", name)))
+            mistakes.add(f"params.{name}: {text}", location=key_location(lines, ("params", name)))
     if script.file.test.tolerance is not None and "tolerance" in script.file.params:
         text = "params.tolerance: test.tolerance sets it too; leave one of them out"
-        mistakes.add(text, place=line_place(lines, ("params", "tolerance")))
+        mistakes.add(text, location=key_location(lines, ("params", "tolerance")))
 
 
 def take_settings(parsed: dict[str, Any]) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def _check_task(faulty: FaultyScript, lines: KeyLines, mistakes: Mistakes) -> fr
     settings = [(key, f"unknown key; {nearest(key, task.setting_keys)}") for key in unknown]
     settings += task.setting_mistakes(script.settings)
     for key, text in [*new, *((f"{task.name}.{key}", text) for key, text in settings)]:
-        mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
+        mistakes.add(f"{key}: {text}", location=key_location(lines, tuple(key.split("."))))
     return frozenset((task.name, *key.split(".")) for key, _ in settings)
 
 
@@ -278,7 +278,7 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> frozens
         try:
             _check_file(script, name, is_data=key[0] == "data")
         except ScriptError as error:
-            mistakes.add(f"{'.'.join(key)}: {error}", place=line_place(lines, key))
+            mistakes.add(f"{'.'.join(key)}: {error}", location=key_location(lines, key))
             unusable.add(key)
     return frozenset(unusable)
 
@@ -302,7 +302,7 @@ def _check_expansion(script: Script, lines: KeyLines, mistakes: Mistakes) -> Non
     if expansion.made in script.file.data:
         wrong.append((f"data.{expansion.made}", f"the name is taken by [{expansion.name}]; choose another"))
     for key, text in [*wrong, *_unit_mistakes(script, expansion)]:
-        mistakes.add(f"{key}: {text}", place=line_place(lines, tuple(key.split("."))))
+        mistakes.add(f"{key}: {text}", location=key_location(lines, tuple(key.split("."))))
 
 
 def _unit_mistakes(script: Script, expansion: Expansion) -> Iterator[tuple[str, str]]:

@@ -86,7 +86,7 @@ def audit(path: Path, cases: CaseSet | None, *, name: str = "", watch: Watch | N
     if reader.end is not None:
         checked.finish(line + 1)
         for text in _end_mistakes(reader.end, counts):
-            mistakes.add(text, place=f"{reader.name}:{line + 1}")
+            mistakes.add(text, location=f"{reader.name}:{line + 1}")
     return Audit(reader.name, reader.header, counts, reader.end is not None, checked.self_reported, mistakes)
 
 
@@ -104,7 +104,7 @@ class _ByTest:
         self._cases = _CasesInOrder(cases, header)
         self._answers = cases.records_answers
         for text in header_mistakes(header, cases):
-            mistakes.add(text, place=self._place(1))
+            mistakes.add(text, location=self._place(1))
         # Without parameters nothing can be decided; the header's mistakes say so.
         self._judge = None if params is None else cases.judge(params)
         self.self_reported = "" if self._answers else f"a record of a {task.name} test has no answer to judge again"
@@ -117,10 +117,10 @@ class _ByTest:
         if case is None:
             # Why it is none is looked up in the whole test, so not for millions of records.
             known = self._mistakes.count < MAX_SHOWN
-            self._mistakes.add(self._cases.refusal(trial) if known else "", place=self._place(line))
+            self._mistakes.add(self._cases.refusal(trial) if known else "", location=self._place(line))
         elif self._judge is not None:
             for text in _record_mistakes(self._judge, case, trial, judged=self._answers):
-                self._mistakes.add(f"case {_quoted(trial.id)}{text}", place=self._place(line))
+                self._mistakes.add(f"case {_quoted(trial.id)}{text}", location=self._place(line))
 
     def _place(self, line: int) -> str:
         return f"{self._mistakes.about}:{line}"
@@ -129,12 +129,12 @@ class _ByTest:
         """Check that no case was left out."""
         if self._seen is not None:
             if text := stopped_mistake(self._test, self._header, self._seen):
-                self._mistakes.add(text, place=self._place(line))
+                self._mistakes.add(text, location=self._place(line))
             return
         missing, first = self._cases.missing()
         if missing:
             what = "1 case has" if missing == 1 else f"{missing:,} cases have"
-            self._mistakes.add(f"{what} no record, such as {_quoted(first)}", place=self._place(line))
+            self._mistakes.add(f"{what} no record, such as {_quoted(first)}", location=self._place(line))
 
 
 class _ByClaims:
@@ -150,7 +150,7 @@ class _ByClaims:
         """Check a record."""
         key = (trial.id, trial.repeat or 1)
         if key in self._seen:
-            self._mistakes.add(f"case {_quoted(trial.id)} appears twice", place=self._place(line))
+            self._mistakes.add(f"case {_quoted(trial.id)} appears twice", location=self._place(line))
         self._seen.add(key)
         case = _claimed_case(trial)
         # Records of other tools need not have an answer.
@@ -160,7 +160,7 @@ class _ByClaims:
         else:
             found = list(_sign_mistakes(case, trial))
         for text in found:
-            self._mistakes.add(f"case {_quoted(trial.id)}{text}", place=self._place(line))
+            self._mistakes.add(f"case {_quoted(trial.id)}{text}", location=self._place(line))
 
     def _place(self, line: int) -> str:
         return f"{self._mistakes.about}:{line}"

@@ -54,7 +54,7 @@ class TrueBox(NamedTuple):
     area: float | None = None
 
 
-class FoundBox(NamedTuple):
+class DetectedBox(NamedTuple):
     """A detection."""
 
     label: str
@@ -70,12 +70,12 @@ def true_boxes(text: str) -> tuple[TrueBox, ...]:
     except msgspec.DecodeError:
         raise AnswerError(f"expect {shown(text)} is not a list of boxes in JSON; write [] if there is none") from None
     return tuple(
-        TrueBox(_label(row), _box(row, place), _flag(row, place), _area(row, place))
-        for place, row in _rows(rows, "expect", ("label", "box", "ignore", "area"))
+        TrueBox(_label(row), _box(row, location), _flag(row, location), _area(row, location))
+        for location, row in _rows(rows, "expect", ("label", "box", "ignore", "area"))
     )
 
 
-def found_boxes(raw: object, most: int) -> list[FoundBox]:
+def detected_boxes(raw: object, most: int) -> list[DetectedBox]:
     """The detections of an answer by falling score, at most `most` of each class, as they are counted."""
     if isinstance(raw, str):
         try:
@@ -83,8 +83,8 @@ def found_boxes(raw: object, most: int) -> list[FoundBox]:
         except msgspec.DecodeError:
             raise AnswerError(f"{shown(raw)} is not a list of boxes in JSON") from None
     boxes = [
-        FoundBox(_label(row), _box(row, place), number(row.get("score", 1.0), f"{place}: score"))
-        for place, row in _rows([] if raw is None else raw, "box", ("label", "box", "score"))
+        DetectedBox(_label(row), _box(row, location), number(row.get("score", 1.0), f"{location}: score"))
+        for location, row in _rows([] if raw is None else raw, "box", ("label", "box", "score"))
     ]
     boxes.sort(key=lambda box: -box.score)
     counts: dict[str, int] = {}
@@ -102,13 +102,13 @@ def _rows(rows: object, what: str, keys: tuple[str, ...]) -> Iterator[tuple[str,
     if len(rows) > MAX_BOXES:
         raise AnswerError(f"{len(rows):,} boxes; an image may have {MAX_BOXES:,}: give those with the best scores")
     for count, row in enumerate(rows, 1):
-        place = f"{what} {count}"
+        location = f"{what} {count}"
         if not isinstance(row, Mapping):
-            raise AnswerError(f"{place}: {shown(row)} is not an object with the keys {', '.join(keys)}")
+            raise AnswerError(f"{location}: {shown(row)} is not an object with the keys {', '.join(keys)}")
         for key in row:
             if key not in keys:
-                raise AnswerError(f"{place}: unknown key {shown(key)}; the keys are {', '.join(keys)}")
-        yield place, row
+                raise AnswerError(f"{location}: unknown key {shown(key)}; the keys are {', '.join(keys)}")
+        yield location, row
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -116,47 +116,47 @@ def _label(row: Mapping[str, Any]) -> str:
     return ONE_CLASS if raw is None or raw == "" else label(raw)
 
 
-def _box(row: Mapping[str, Any], place: str) -> Box:
+def _box(row: Mapping[str, Any], location: str) -> Box:
     raw = row.get("box")
     if not isinstance(raw, (list, tuple)) or len(raw) != 4:
-        raise AnswerError(f"{place}: box {shown(raw)} is not [x, y, width, height]")
-    x, y, width, height = (number(one, f"{place}: box has") for one in raw)
+        raise AnswerError(f"{location}: box {shown(raw)} is not [x, y, width, height]")
+    x, y, width, height = (number(side, f"{location}: box has") for side in raw)
     if width < 0 or height < 0:
-        raise AnswerError(f"{place}: box {shown(raw)} has a negative side; write [x, y, width, height]")
+        raise AnswerError(f"{location}: box {shown(raw)} has a negative side; write [x, y, width, height]")
     if max(abs(x), abs(y), width, height) > LARGEST:
-        raise AnswerError(f"{place}: box {shown(raw)} has a number above {LARGEST:g}")
+        raise AnswerError(f"{location}: box {shown(raw)} has a number above {LARGEST:g}")
     return x, y, width, height
 
 
-def _flag(row: Mapping[str, Any], place: str) -> bool:
+def _flag(row: Mapping[str, Any], location: str) -> bool:
     raw = row.get("ignore", False)
     if raw not in (True, False):
-        raise AnswerError(f"{place}: ignore {shown(raw)} is not true or false")
+        raise AnswerError(f"{location}: ignore {shown(raw)} is not true or false")
     return bool(raw)
 
 
-def _area(row: Mapping[str, Any], place: str) -> float | None:
+def _area(row: Mapping[str, Any], location: str) -> float | None:
     if row.get("area") is None:
         return None
-    area = number(row["area"], f"{place}: area")
+    area = number(row["area"], f"{location}: area")
     if area < 0:
-        raise AnswerError(f"{place}: area {area:g} is negative")
+        raise AnswerError(f"{location}: area {area:g} is negative")
     return area
 
 
-def record_boxes(truth: Sequence[TrueBox], found: Sequence[FoundBox]) -> dict[str, Any]:
+def record_boxes(truth: Sequence[TrueBox], detected: Sequence[DetectedBox]) -> dict[str, Any]:
     """The record of an image: rows with the number of a label, and the score of what was found, before the box."""
     labels: dict[str, int] = {}
-    for name in [*(one.label for one in truth), *(one.label for one in found)]:
+    for name in [*(box.label for box in truth), *(box.label for box in detected)]:
         labels.setdefault(name, len(labels))
     record: dict[str, Any] = {
         "labels": list(labels),
-        "truth": [[labels[one.label], *one.box] for one in truth],
-        "found": [[labels[one.label], one.score, *one.box] for one in found],
+        "truth": [[labels[box.label], *box.box] for box in truth],
+        "found": [[labels[box.label], box.score, *box.box] for box in detected],
     }
-    if ignored := [place for place, one in enumerate(truth) if one.ignore]:
+    if ignored := [index for index, box in enumerate(truth) if box.ignore]:
         record["ignored"] = ignored
-    if areas := [[place, one.area] for place, one in enumerate(truth) if one.area is not None]:
+    if areas := [[index, box.area] for index, box in enumerate(truth) if box.area is not None]:
         record["areas"] = areas
     return record
 
@@ -169,43 +169,43 @@ def recorded_answer(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def boxes_mistake(record: Mapping[str, Any]) -> str | None:
     """What is wrong with a record, which may come from other people."""
-    labels, truth, found = (record.get(name) for name in ("labels", "truth", "found"))
+    labels, truth, detected = (record.get(name) for name in ("labels", "truth", "found"))
     if not isinstance(labels, list) or not all(type(name) is str for name in labels):
         return "labels: expected a list of texts"
-    for name, rows, size in (("truth", truth, 5), ("found", found, 6)):
+    for name, rows, size in (("truth", truth, 5), ("found", detected, 6)):
         if not isinstance(rows, list) or not all(_is_row(row, size, len(labels)) for row in rows):
             numbers = "label, x, y, width, height" if size == 5 else "label, score, x, y, width, height"
             return f"{name}: expected rows of numbers [{numbers}]"
-    places = len(truth or ())
+    objects = len(truth or ())
     ignored, areas = record.get("ignored", []), record.get("areas", [])
-    if not isinstance(ignored, list) or not all(type(one) is int and 0 <= one < places for one in ignored):
+    if not isinstance(ignored, list) or not all(type(item) is int and 0 <= item < objects for item in ignored):
         return "ignored: expected places of objects in truth"
-    if not isinstance(areas, list) or not all(_is_area(one, places) for one in areas):
+    if not isinstance(areas, list) or not all(_is_area(item, objects) for item in areas):
         return "areas: expected [place of an object in truth, area]"
     return None
 
 
 def _is_row(row: Any, size: int, labels: int) -> bool:
-    if not (isinstance(row, list) and len(row) == size and all(type(one) in (int, float) for one in row)):
+    if not (isinstance(row, list) and len(row) == size and all(type(value) in (int, float) for value in row)):
         return False
     return type(row[0]) is int and 0 <= row[0] < labels and max(map(abs, row[2:])) <= LARGEST and min(row[-2:]) >= 0
 
 
-def _is_area(pair: Any, places: int) -> bool:
-    known = isinstance(pair, list) and len(pair) == 2 and all(type(one) in (int, float) for one in pair)
-    return known and type(pair[0]) is int and 0 <= pair[0] < places and pair[1] >= 0
+def _is_area(pair: Any, objects: int) -> bool:
+    known = isinstance(pair, list) and len(pair) == 2 and all(type(value) in (int, float) for value in pair)
+    return known and type(pair[0]) is int and 0 <= pair[0] < objects and pair[1] >= 0
 
 
-def overlap(found: Sequence[float], truth: Sequence[float], *, own: bool = False) -> float:
+def overlap(detected: Sequence[float], truth: Sequence[float], *, of_first: bool = False) -> float:
     """Intersection over union of two boxes, or over the first one's own area."""
-    x, y, width, height = found
+    x, y, width, height = detected
     left, top, wide, high = truth
     across = min(x + width, left + wide) - max(x, left)
     down = min(y + height, top + high) - max(y, top)
     if across <= 0 or down <= 0:
         return 0.0
     both = across * down
-    return both / (width * height if own else width * height + wide * high - both)
+    return both / (width * height if of_first else width * height + wide * high - both)
 
 
 def iou_limit(record: Mapping[str, Any], threshold: float) -> float | None:
@@ -217,41 +217,42 @@ def iou_limit(record: Mapping[str, Any], threshold: float) -> float | None:
     with which it overlaps most, and that does not depend on the level.
     """
     ignored = set(record.get("ignored", ()))
-    regions = [row for place, row in enumerate(record["truth"]) if place in ignored]
-    objects = [row for place, row in enumerate(record["truth"]) if place not in ignored]
-    found = [row for row in record["found"] if row[1] >= threshold]
+    regions = [row for index, row in enumerate(record["truth"]) if index in ignored]
+    objects = [row for index, row in enumerate(record["truth"]) if index not in ignored]
+    detected = [row for row in record["found"] if row[1] >= threshold]
     if regions:
-        found = _outside(found, objects, regions)
+        detected = _outside(detected, objects, regions)
     if not objects:
-        return -inf if found else None
-    if len(found) != len(objects):
+        return -inf if detected else None
+    if len(detected) != len(objects):
         return -inf
-    least = min(best for best, _ in _greedy(found, objects, 0.0))
+    least = min(best for best, _ in _greedy(detected, objects, 0.0))
     # An overlap that misses 1 by a rounding error is 1, as in COCO.
     return -inf if least <= 0 else 1.0 if least >= 1 - 1e-10 else least
 
 
-def _greedy(found: Sequence[Any], objects: Sequence[Any], level: float) -> Iterator[tuple[float, Any]]:
+def _greedy(detected: Sequence[Any], objects: Sequence[Any], level: float) -> Iterator[tuple[float, Any]]:
     """The overlap of each detection with the free object that it takes, 0 if it takes none; by falling score."""
     free = list(objects)
-    for row in found:
+    for row in detected:
         best, taken = 0.0, None
-        for place, other in enumerate(free):
+        for index, other in enumerate(free):
             if other[0] == row[0]:
-                own = overlap(row[2:], other[1:])
-                if own > 0 and own >= max(best, level):
-                    best, taken = own, place
+                iou = overlap(row[2:], other[1:])
+                if iou > 0 and iou >= max(best, level):
+                    best, taken = iou, index
         if taken is not None:
             del free[taken]
         yield best, row
 
 
-def _outside(found: Sequence[Any], objects: Sequence[Any], regions: Sequence[Any]) -> list[Any]:
+def _outside(detected: Sequence[Any], objects: Sequence[Any], regions: Sequence[Any]) -> list[Any]:
     """The detections that take an object, or that are not in an ignored region."""
     return [
         row
-        for best, row in _greedy(found, objects, IGNORED_FROM)
-        if best > 0 or not any(r[0] == row[0] and overlap(row[2:], r[1:], own=True) >= IGNORED_FROM for r in regions)
+        for best, row in _greedy(detected, objects, IGNORED_FROM)
+        if best > 0
+        or not any(r[0] == row[0] and overlap(row[2:], r[1:], of_first=True) >= IGNORED_FROM for r in regions)
     ]
 
 
@@ -261,35 +262,37 @@ def recorded_detections(records: Sequence[Mapping[str, Any] | None], labels: Seq
 
     from harness.stats.detection import BoxSet, Detections
 
-    codes = {name: place for place, name in enumerate(labels)}
-    true_case, found_case = [], []
+    codes = {name: index for index, name in enumerate(labels)}
+    true_case, detected_case = [], []
     true_rows: list[list[float]] = []
-    found_rows: list[list[float]] = []
+    detected_rows: list[list[float]] = []
     true_codes: list[int] = []
-    found_codes: list[int] = []
+    detected_codes: list[int] = []
     ignored: list[int] = []
     areas: list[tuple[int, float]] = []
     for case, record in enumerate(records):
         if record is None:
             continue
-        own = [codes.setdefault(name, len(codes)) for name in record["labels"]]
-        ignored += [len(true_rows) + place for place in record.get("ignored", ())]
-        areas += [(len(true_rows) + place, area) for place, area in record.get("areas", ())]
+        label_codes = [codes.setdefault(name, len(codes)) for name in record["labels"]]
+        ignored += [len(true_rows) + index for index in record.get("ignored", ())]
+        areas += [(len(true_rows) + index, area) for index, area in record.get("areas", ())]
         true_rows += record["truth"]
-        found_rows += record["found"]
-        true_codes += [own[row[0]] for row in record["truth"]]
-        found_codes += [own[row[0]] for row in record["found"]]
+        detected_rows += record["found"]
+        true_codes += [label_codes[row[0]] for row in record["truth"]]
+        detected_codes += [label_codes[row[0]] for row in record["found"]]
         true_case += [case] * len(record["truth"])
-        found_case += [case] * len(record["found"])
+        detected_case += [case] * len(record["found"])
     true_numbers = np.array(true_rows, dtype=np.float64).reshape(-1, 5)
-    found_numbers = np.array(found_rows, dtype=np.float64).reshape(-1, 6)
+    detected_numbers = np.array(detected_rows, dtype=np.float64).reshape(-1, 6)
     truth = BoxSet(np.array(true_case, dtype=np.intp), np.array(true_codes, dtype=np.intp), true_numbers[:, 1:])
-    found = BoxSet(np.array(found_case, dtype=np.intp), np.array(found_codes, dtype=np.intp), found_numbers[:, 2:])
+    detected = BoxSet(
+        np.array(detected_case, dtype=np.intp), np.array(detected_codes, dtype=np.intp), detected_numbers[:, 2:]
+    )
     crowd, area = np.zeros(len(true_rows), dtype=np.bool_), truth.area
     crowd[ignored] = True
-    for place, value in areas:
-        area[place] = value
-    return Detections(len(records), max(len(codes), 1), truth, area, crowd, found, found_numbers[:, 1])
+    for index, value in areas:
+        area[index] = value
+    return Detections(len(records), max(len(codes), 1), truth, area, crowd, detected, detected_numbers[:, 1])
 
 
 IOU, THRESHOLD = 0.5, 0.0
@@ -333,9 +336,11 @@ class BoxesTask(Task):
     def answer(self, raw: object, case: Case, rules: TaskRules) -> Answer:
         """A list of {"label", "box", "score"}, or {"boxes": such a list}; None is an empty list."""
         known = fields(raw, KEYS)
-        found = found_boxes(raw if known is None else known["boxes"], int(rules.settings.get("detections", DETECTIONS)))
-        words = f"{len(found) or 'no'} box{'' if len(found) == 1 else 'es'}"
-        return Answer(words, boxes=record_boxes(true_boxes(case.expect), found))
+        boxes = detected_boxes(
+            raw if known is None else known["boxes"], int(rules.settings.get("detections", DETECTIONS))
+        )
+        words = f"{len(boxes) or 'no'} box{'' if len(boxes) == 1 else 'es'}"
+        return Answer(words, boxes=record_boxes(true_boxes(case.expect), boxes))
 
     def recorded_answer(self, trial: Trial, case: Case, rules: TaskRules) -> Answer:
         """The detections of the record, matched with the objects of the case."""
@@ -353,7 +358,7 @@ class BoxesTask(Task):
 
     def complete(self, case: Case, rules: TaskRules) -> Case:
         """A case is positive if its image has an object that is not ignored."""
-        positive = any(not one.ignore for one in true_boxes(case.expect))
+        positive = any(not box.ignore for box in true_boxes(case.expect))
         return case if positive is case.positive else replace(case, positive=positive)
 
     def acceptance(self, rules: TaskRules, params: Mapping[str, Value]) -> Accepts:
@@ -385,8 +390,8 @@ class BoxesTask(Task):
     def move_truth(self, case: Case, rules: TaskRules, movement: Movement) -> Case:
         """All boxes, moved: after a rotation each is the upright box around the rotated one."""
         objects = msgspec.json.decode(case.expect)
-        boxes = movement.boxes([one["box"] for one in objects])
-        moved = [{**one, "box": box} for one, box in zip(objects, boxes, strict=True)]
+        boxes = movement.boxes([item["box"] for item in objects])
+        moved = [{**item, "box": box} for item, box in zip(objects, boxes, strict=True)]
         return replace(case, expect=msgspec.json.encode(moved).decode())
 
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

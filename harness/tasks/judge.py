@@ -206,7 +206,7 @@ class BlindJudge(Judge):
                 actual = portable(reply.raw)
             except AnswerError as mistake:
                 error, message = ErrorKind.ANSWER, str(mistake)
-        found = BlindTrial(
+        trial = BlindTrial(
             case.id,
             UNSET if actual is None else actual,
             UNSET if error is None else error,
@@ -215,7 +215,7 @@ class BlindJudge(Judge):
             UNSET if reply.memory is None else reply.memory,
             reply.question.repeat if self._repeated else UNSET,
         )
-        return cast("Trial", found)
+        return cast("Trial", trial)
 
 
 def portable(raw: object) -> Any:

@@ -356,17 +356,17 @@ id,input,expect
             if pixels is not None:
                 if "levels" not in pixels:
                     _require_no_answer(columns, case)
-                parts += [(case, *one) for one in _scored(pixels)]
+                parts += [(case, *part) for part in _scored(pixels)]
         if not parts:
             raise AnswerError("no pixels are recorded; a curve needs answers with scores for each pixel")
         cases, scores, positive, weights = zip(*parts, strict=True)
-        sizes = [len(own) for own in scores]
-        weight = np.concatenate([np.array(own, dtype=np.float64) for own in weights])
+        sizes = [len(numbers) for numbers in scores]
+        weight = np.concatenate([np.array(numbers, dtype=np.float64) for numbers in weights])
         kept = weight > 0
         return Elements(
             "pixels",
             case=np.repeat(np.array(cases, dtype=np.intp), sizes)[kept],
-            score=np.concatenate([np.array(own, dtype=np.float64) for own in scores])[kept],
+            score=np.concatenate([np.array(numbers, dtype=np.float64) for numbers in scores])[kept],
             positive=np.repeat(np.array(positive, dtype=np.bool_), sizes)[kept],
             weight=weight[kept],
         )
@@ -379,9 +379,9 @@ id,input,expect
 
         settings = MaskSettings.of(rules.settings)
         names = dict(settings.labels) or {0: BACKGROUND, 1: OBJECT}
-        place = {value: number for number, value in enumerate(names)} | {None: -1}
+        index = {value: number for number, value in enumerate(names)} | {None: -1}
         rows = [
-            (case, _place(of, place), _place(to, place), weight)
+            (case, _label_index(of, index), _label_index(to, index), weight)
             for case, pixels in enumerate(columns.details.get("pixels", ()))
             if pixels is not None
             for of, to, weight in _triples(
@@ -404,10 +404,10 @@ def _truth(case: Case, rules: TaskRules) -> MaskTruth:
         raise AnswerError(f"{error}; `hate check` says which truths cannot be used") from None
 
 
-def _place(value: int | None, places: Mapping[int | None, int]) -> int:
-    if value not in places:
+def _label_index(value: int | None, index: Mapping[int | None, int]) -> int:
+    if value not in index:
         raise AnswerError(f"pixels have the class {value}, which has no name in the labels of the test")
-    return places[value]
+    return index[value]
 
 
 def _threshold(params: Mapping[str, Value]) -> float:

@@ -153,12 +153,12 @@ class MaskTruth:
         import numpy as np
 
         inside = self.counted if within is None else within
-        own = codes.ravel() if inside is None else codes[inside]
+        counted_codes = codes.ravel() if inside is None else codes[inside]
         if self.weights is not None:
             weights = self.weights.ravel() if inside is None else self.weights[inside]
             # It adds one after the other, so that the last digit is the same on every machine.
-            return list(np.bincount(own, weights=weights, minlength=kinds).tolist())
-        counts = _histogram(own, kinds)
+            return list(np.bincount(counted_codes, weights=weights, minlength=kinds).tolist())
+        counts = _histogram(counted_codes, kinds)
         if self.near is not None:
             light = _histogram(codes[self.near if inside is None else self.near & inside], kinds)
             return list((counts - light + self.near_weight * light).tolist())
@@ -210,11 +210,11 @@ def _load(path: str, weights: str, settings: MaskSettings, _truth: Stamp, _weigh
     near = None
     if settings.width:
         near = near_outline(marked.view(np.uint8) if codes is None else codes, counted, settings.width)
-    own = _weight_image(weights, image) if settings.weights else None
-    if own is not None and near is not None:
-        own[near] *= settings.weight
+    weight_image = _weight_image(weights, image) if settings.weights else None
+    if weight_image is not None and near is not None:
+        weight_image[near] *= settings.weight
         near = None
-    return MaskTruth(marked, counted, own, near, settings.weight, codes)
+    return MaskTruth(marked, counted, weight_image, near, settings.weight, codes)
 
 
 def _codes(image: npt.NDArray[Any], counted: BoolArray | None, settings: MaskSettings) -> Codes:
@@ -240,8 +240,8 @@ def label_codes(
         table = np.full(values[-1] + 1, MAX_LABELS, dtype=np.int16)
         table[values] = np.arange(len(values))
         inside = (image >= 0) & (image <= values[-1])
-        places = table[np.where(inside, image, 0).astype(np.intp)]
-        codes, known = places.astype(np.uint8), inside & (places < MAX_LABELS)
+        positions = table[np.where(inside, image, 0).astype(np.intp)]
+        codes, known = positions.astype(np.uint8), inside & (positions < MAX_LABELS)
     wrong = ~known if counted is None else ~known & counted
     return codes, image[wrong][0].item() if wrong.any() else None
 
@@ -285,9 +285,9 @@ def near_outline(classes: Codes, counted: BoolArray | None, width: float) -> Boo
 
     near = np.zeros(classes.shape, dtype=np.bool_)
     for code in np.flatnonzero(_histogram(classes.ravel(), 256)).tolist():
-        own = classes == code
-        other = ~own if counted is None else ~own & counted
-        near |= own & _dilated(other, width)
+        inside = classes == code
+        other = ~inside if counted is None else ~inside & counted
+        near |= inside & _dilated(other, width)
     return near
 
 
@@ -345,8 +345,8 @@ def count_mask(answer: Plane, truth: MaskTruth) -> Details:
         tn, fp, fn, tp = truth.sums(marked.view(np.uint8) + 2 * truth.object.view(np.uint8), 4)
         return {"TP": tp, "TN": tn, "FP": fp, "FN": fn}
     tp = int(np.count_nonzero(marked & truth.object))
-    found = int(np.count_nonzero(marked if truth.counted is None else marked & truth.counted))
-    return _counts(tp, found - tp, truth)
+    positives = int(np.count_nonzero(marked if truth.counted is None else marked & truth.counted))
+    return _counts(tp, positives - tp, truth)
 
 
 def _counts(tp: float, fp: float, truth: MaskTruth) -> Details:
@@ -397,8 +397,8 @@ def count_classes(answer: Plane, truth: MaskTruth, settings: MaskSettings) -> De
     totals = truth.sums(both, kinds * kinds)
     values = [value for value, _ in settings.labels]
     triples = [[values[n // kinds], values[n % kinds], total] for n, total in enumerate(totals) if total > 0]
-    tp = _sum((one for of, to, one in triples if of == to != 0), truth)
-    fp = _sum((one for of, to, one in triples if of == 0 != to), truth)
+    tp = _sum((total for of, to, total in triples if of == to != 0), truth)
+    fp = _sum((total for of, to, total in triples if of == 0 != to), truth)
     return {**_counts(tp, fp, truth), "confusion": triples}
 
 
@@ -465,18 +465,18 @@ def settled(pixels: Mapping[str, Any], threshold: float) -> Details:
     """The counts at a threshold, if the pixels have scores: at least the threshold is marked."""
     if "levels" not in pixels:
         return dict(pixels)
-    place = bisect_left(pixels["levels"], threshold)
+    first = bisect_left(pixels["levels"], threshold)
     parts = {name: pixels[name] for name in ("levels", "positive", "negative")}
-    tp, fn = _split(pixels["positive"], place)
-    fp, tn = _split(pixels["negative"], place)
+    tp, fn = _split(pixels["positive"], first)
+    fp, tn = _split(pixels["negative"], first)
     return {"TP": tp, "TN": tn, "FP": fp, "FN": fn, **parts}
 
 
-def _split(counts: Sequence[float], place: int) -> tuple[float, float]:
+def _split(counts: Sequence[float], first: int) -> tuple[float, float]:
     """What is marked, and what is not."""
-    whole = all(type(one) is int for one in counts)
+    whole = all(type(count) is int for count in counts)
     total = sum if whole else math.fsum
-    return total(counts[place:]), total(counts[:place])
+    return total(counts[first:]), total(counts[:first])
 
 
 def iou_of(pixels: Mapping[str, Any]) -> float:
@@ -508,7 +508,7 @@ def _is_histogram(levels: Any, *counts: Any) -> bool:
     if not all(isinstance(part, list) and len(part) == len(levels) for part in (levels, *counts)):
         return False
     rising = all(type(level) in (int, float) for level in levels) and all(a < b for a, b in pairwise(levels))
-    return rising and all(_is_amount(one) for part in counts for one in part)
+    return rising and all(_is_amount(count) for part in counts for count in part)
 
 
 def _is_triple(triple: Any) -> bool:

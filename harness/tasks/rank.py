@@ -34,14 +34,14 @@ class Gallery:
     def __init__(self, entries: Iterable[Case]) -> None:
         self.entries = tuple(entries)
         # Indices of images by id, and numbers of people by name, in order of appearance.
-        self.place = {entry.id: place for place, entry in enumerate(self.entries)}
-        self.who: dict[str, int] = {}
-        self.codes = [self.who.setdefault(entry.expect, len(self.who)) for entry in self.entries]
-        self.names = list(self.who)
-        self._images = [0] * len(self.who)
+        self.index = {entry.id: number for number, entry in enumerate(self.entries)}
+        self.people: dict[str, int] = {}
+        self.codes = [self.people.setdefault(entry.expect, len(self.people)) for entry in self.entries]
+        self.names = list(self.people)
+        self._images = [0] * len(self.people)
         for code in self.codes:
             self._images[code] += 1
-        self._by_input = {_key(entry.input): place for place, entry in enumerate(self.entries) if entry.input != ""}
+        self._by_input = {_key(entry.input): number for number, entry in enumerate(self.entries) if entry.input != ""}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -50,9 +50,9 @@ class Gallery:
         """The index of the probe's own image, which it is not compared with; -1 if it is not in the gallery."""
         return self._by_input.get(_key(case.input), -1)
 
-    def own(self, case: Case) -> int:
+    def person_of(self, case: Case) -> int:
         """The number of the person that a probe shows; -1 if the gallery has no other image of that person."""
-        code = self.who.get(case.real_class, -1)
+        code = self.people.get(case.real_class, -1)
         if code >= 0 and self._images[code] == 1:
             twin = self.twin(case)
             if twin >= 0 and self.codes[twin] == code:
@@ -145,10 +145,10 @@ table = "gallery.csv"
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
         """A probe is positive if the gallery has another image of the person."""
         gallery = _gallery(rules)
-        if case.positive and gallery.own(case) < 0:
-            others = ", except for this image itself" if case.real_class in gallery.who else ""
+        if case.positive and gallery.person_of(case) < 0:
+            others = ", except for this image itself" if case.real_class in gallery.people else ""
             return f"'{case.real_class}' is not in the gallery{others}; set positive = false for such a probe"
-        if not case.positive and case.expect in gallery.who:
+        if not case.positive and case.expect in gallery.people:
             return f"'{case.expect}' is in the gallery; set positive = true for such a probe"
         return None
 
@@ -184,7 +184,7 @@ def _passing(rules: TaskRules, params: Mapping[str, Value]) -> Passes:
 
 def _by_name(scores: Mapping[object, object], gallery: Gallery, case: Case, rules: TaskRules) -> dict[int, float]:
     """The best score of each person, larger is better, from scores of images or of people."""
-    images, people, twin = gallery.place, gallery.who, gallery.twin(case)
+    images, people, twin = gallery.index, gallery.people, gallery.twin(case)
     sign = 1.0 if rules.larger_is_better else -1.0
     named = [(label(name), sign * number(score, f"score of {shown(name)}")) for name, score in scores.items()]
     if all(name in images for name, _ in named):
@@ -201,7 +201,7 @@ def _in_order(scores: Sequence[object], gallery: Gallery, case: Case, rules: Tas
         raise AnswerError(f"{len(scores):,} scores for a gallery of {len(gallery):,} images; {hint}")
     sign = 1.0 if rules.larger_is_better else -1.0
     # An image without a score was not enrolled.
-    scored = ((place, sign * number(score, "score")) for place, score in enumerate(scores) if score is not None)
+    scored = ((index, sign * number(score, "score")) for index, score in enumerate(scores) if score is not None)
     return _best(scored, gallery, gallery.twin(case))
 
 
@@ -209,9 +209,9 @@ def _best(scored: Iterable[tuple[int, float]], gallery: Gallery, twin: int) -> d
     """A person with several images has the score of the best one."""
     best: dict[int, float] = {}
     codes = gallery.codes
-    for place, score in scored:
-        if place != twin:
-            who = codes[place]
+    for index, score in scored:
+        if index != twin:
+            who = codes[index]
             if score > best.get(who, -inf):
                 best[who] = score
     return best
@@ -220,36 +220,36 @@ def _best(scored: Iterable[tuple[int, float]], gallery: Gallery, twin: int) -> d
 def _from_scores(best: dict[int, float], case: Case, gallery: Gallery, rules: TaskRules) -> Answer:
     if not best:
         return REFUSAL
-    own = gallery.own(case) if case.positive else -1
-    right = best.pop(own, None)
+    person = gallery.person_of(case) if case.positive else -1
+    right = best.pop(person, None)
     wrong, first = max(((score, -who) for who, score in best.items()), default=(None, 0))
     rank = None if right is None else 1 + sum(score >= right for score in best.values())
-    top = gallery.names[own if rank == 1 else -first]
+    top = gallery.names[person if rank == 1 else -first]
     sign = 1.0 if rules.larger_is_better else -1.0
     decisive = right if case.positive else wrong
-    score, best_wrong = (None if one is None else sign * one + 0.0 for one in (decisive, wrong))
+    score, best_wrong = (None if value is None else sign * value + 0.0 for value in (decisive, wrong))
     return Answer(top, score, rank, best_wrong)
 
 
 def _from_ranking(ranking: Sequence[object], case: Case, gallery: Gallery) -> Answer:
     """Each person is placed at their first image; the list may end before the right one."""
     names = [label(name) for name in ranking]
-    images = gallery.place if all(name in gallery.place for name in names) else None
+    images = gallery.index if all(name in gallery.index for name in names) else None
     twin = gallery.twin(case)
     order: dict[int, None] = {}
     for name in names:
         if images is not None:
             if images[name] != twin:
                 order.setdefault(gallery.codes[images[name]])
-        elif name in gallery.who:
-            order.setdefault(gallery.who[name])
+        elif name in gallery.people:
+            order.setdefault(gallery.people[name])
         else:
             raise AnswerError(f"{shown(name)} is neither an id nor an identity in the gallery")
     people = list(order)
     if not people:
         return REFUSAL
-    own = gallery.own(case) if case.positive else -1
-    return Answer(gallery.names[people[0]], None, people.index(own) + 1 if own in order else None)
+    person = gallery.person_of(case) if case.positive else -1
+    return Answer(gallery.names[people[0]], None, people.index(person) + 1 if person in order else None)
 
 
 def _contradiction(answer: Answer, case: Case, gallery: Gallery, rules: TaskRules) -> str | None:
@@ -257,13 +257,13 @@ def _contradiction(answer: Answer, case: Case, gallery: Gallery, rules: TaskRule
     first, rank, score, wrong = answer.actual, answer.rank, answer.score, answer.best_wrong
     if first is None:
         return None if rank is None and score is None else "a rank or a score without an answer"
-    if not isinstance(first, str) or first not in gallery.who:
+    if not isinstance(first, str) or first not in gallery.people:
         return f"{shown(first)} is not an identity in the gallery"
-    own = gallery.own(case) if case.positive else -1
-    found = own >= 0 and gallery.who[first] == own
-    if rank is not None and (own < 0 or rank > len(gallery.who)):
+    person = gallery.person_of(case) if case.positive else -1
+    is_right = person >= 0 and gallery.people[first] == person
+    if rank is not None and (person < 0 or rank > len(gallery.people)):
         return f"rank {rank:,} is not possible"
-    if found != (rank == 1):
+    if is_right != (rank == 1):
         return f"the first candidate is {shown(first)}, so the rank of the right one cannot be {rank}"
     if rank is None or score is None or wrong is None:
         return None

@@ -60,7 +60,7 @@ def _jpeg_colours(levels: FloatPixels, quality: float) -> FloatPixels:
 def _table(text: str, quality: float) -> FloatPixels:
     """The table scaled as the Independent JPEG Group's library does it: 50 leaves it as it is."""
     percent = 5000 // int(quality) if quality < 50 else 200 - 2 * int(quality)
-    scaled = [min(max((int(one) * percent + 50) // 100, 1), 255) for one in text.split()]
+    scaled = [min(max((int(entry) * percent + 50) // 100, 1), 255) for entry in text.split()]
     return np.array(scaled, dtype=np.float64).reshape(8, 8)
 
 
@@ -190,12 +190,12 @@ def blur(image: Pixels, top: int, value: float, _stream: np.random.Philox) -> Fl
 def _convolved(values: FloatPixels, kernel: Sequence[int]) -> FloatPixels:
     reach, rows = len(kernel) // 2, len(values)
     padded = np.pad(values, [(reach, reach)] + [(0, 0)] * (values.ndim - 1), mode="edge")
-    found = padded[reach : reach + rows] * kernel[reach]
+    total = padded[reach : reach + rows] * kernel[reach]
     for far in range(1, reach + 1):
         # The kernel is symmetric.
         before, after = (padded[reach + step : reach + step + rows] for step in (-far, far))
-        found += (before + after) * kernel[reach + far]
-    return found
+        total += (before + after) * kernel[reach + far]
+    return total
 
 
 @effect

@@ -92,15 +92,15 @@ class VersionStore:
 
     def _trim(self) -> None:
         """Remove what was not used for the longest time, until the folder is small enough."""
-        found = []
+        files = []
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     if entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
                         about = entry.stat(follow_symlinks=False)
-                        found.append((about.st_mtime, about.st_size, entry.path))
-        total, limit = sum(size for _, size, _ in found), time.time() - IN_USE_SECONDS
-        for _, size, path in sorted(found):
+                        files.append((about.st_mtime, about.st_size, entry.path))
+        total, limit = sum(size for _, size, _ in files), time.time() - IN_USE_SECONDS
+        for _, size, path in sorted(files):
             if total <= self._most:
                 return
             with suppress(FileNotFoundError):
@@ -175,8 +175,8 @@ class VersionMaker(InputMaker):
     def _read(self, path: str) -> StoredPicture:
         if self._picture[0] != path:
             self._picture = path, read_picture(path)
-        found: StoredPicture = self._picture[1]
-        return found
+        picture: StoredPicture = self._picture[1]
+        return picture
 
     def moved_image(self, reference: str, steps: Sequence[Step], *, outside: int, numbers: bool) -> str:
         """The reference of an image that belongs to the truth, moved."""
@@ -212,11 +212,11 @@ class PictureMovement:
         """Boxes (x, y, width, height), moved: each is the upright box around it."""
         from harness.vary.movement import move_box, moved_size
 
-        found, size = [list(box) for box in boxes], self._maker.size(self._path)
+        moved, size = [list(box) for box in boxes], self._maker.size(self._path)
         for step in self._steps:
-            found = [move_box(box, size, step.axis.kind, step.value) for box in found]
+            moved = [move_box(box, size, step.axis.kind, step.value) for box in moved]
             size = moved_size(size, step.axis.kind, step.value)
-        return found
+        return moved
 
 
 def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -> "Pixels":

@@ -93,8 +93,8 @@ def block_means(values: Pixels, side: int) -> Places:
 
 def _block_sums(values: Pixels, side: int) -> Pixels:
     rows, columns = (np.arange(0, length, side) for length in values.shape[:2])
-    found: Pixels = np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
-    return found
+    sums: Pixels = np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
+    return sums
 
 
 def move_numbers(image: Pixels, kind: str, value: float, outside: int = 0) -> Pixels:
@@ -116,14 +116,14 @@ def move_classes(truth: Pixels, kind: str, value: float, outside: int = 0) -> Pi
         classes = np.unique(truth)
         if len(classes) > MAX_CLASSES:
             raise ImageError(f"it has {len(classes):,} different values; at most {MAX_CLASSES} classes are moved")
-        counts = np.stack([_block_sums((truth == one).astype(np.int64), int(value)) for one in classes])
+        counts = np.stack([_block_sums((truth == code).astype(np.int64), int(value)) for code in classes])
         return np.asarray(classes[counts.argmax(axis=0)])
     if value % 90 == 0:
         return np.rot90(truth, int(value // 90) % 4)
     new_width, new_height = rotated_size(truth.shape[1], truth.shape[0], value)
     moved = np.full((new_height, new_width, *truth.shape[2:]), outside, truth.dtype)
-    for rows, *places in _strips(truth.shape, value):
-        x, y = (part + _ONE // 2 >> _BITS for part in places)
+    for rows, *origins in _strips(truth.shape, value):
+        x, y = (part + _ONE // 2 >> _BITS for part in origins)
         inside = (x >= 0) & (x < truth.shape[1]) & (y >= 0) & (y < truth.shape[0])
         moved[rows][inside] = truth[y[inside], x[inside]]
     return moved

@@ -103,7 +103,7 @@ class Variation(Expansion):
     @classmethod
     def of(cls, section: Mapping[str, VarySection]) -> Self | None:
         """The axes; None for a table without any."""
-        axes = (VaryAxis(name, one.kind, one.values, one.seed or 0) for name, one in section.items())
+        axes = (VaryAxis(name, axis.kind, axis.values, axis.seed or 0) for name, axis in section.items())
         return cls(tuple(axes)) if section else None
 
     @property
@@ -131,11 +131,11 @@ class Variation(Expansion):
     @cached_property
     def _combinations(self) -> list[tuple[str, dict[str, Any]]]:
         """What is added to the id and to the columns of a case; ids stay distinct, since no value has an @."""
-        found = []
+        combinations = []
         for values in product(*(axis.values for axis in self.axes)):
             named = dict(zip(self.columns, values, strict=True))
-            found.append(("@" + ",".join(f"{name}={plain_text(value)}" for name, value in named.items()), named))
-        return found
+            combinations.append(("@" + ",".join(f"{name}={plain_text(value)}" for name, value in named.items()), named))
+        return combinations
 
     def steps(self, version: Case) -> list[Step]:
         """What was done to the original, in the order of the script; nothing for an original."""
@@ -149,11 +149,11 @@ class Variation(Expansion):
     def script_mistakes(self, script: "Script") -> Iterator[tuple[str, str]]:
         """Names that are taken, movements that the truth cannot follow, too many versions."""
         task = script.task
-        has_places = (task.expect_is_file or task.structured_expect) and not task.moves_truth
+        is_spatial = (task.expect_is_file or task.structured_expect) and not task.moves_truth
         for axis in self.axes:
             if axis.name in FIXED_NAMES:
                 yield f"{self.name}.{axis.name}", "the name is taken; the columns of a case have it already"
-            if has_places and KINDS[axis.kind].moves:
+            if is_spatial and KINDS[axis.kind].moves:
                 text = f"{axis.kind} moves things, and the truth of a {task.name} test cannot be moved"
                 yield f"{self.name}.{axis.name}", text
         if self.count > MAX_VERSIONS:

@@ -122,7 +122,7 @@ def test_files_that_are_missing_or_absurd_are_refused(tmp_path: Path) -> None:
 
 def test_one_mistake_is_one_line_and_twenty_are_shown_of_many() -> None:
     one, many = Mistakes("x.toml"), Mistakes("x.toml")
-    one.add("wrong", place="line 3")
+    one.add("wrong", location="line 3")
     assert one.report() == "x.toml: line 3: wrong"
     for number in range(MAX_SHOWN + 5):
         many.add(f"wrong {number}")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Answer, Case
-from harness.tasks.boxes import BOXES, found_boxes, recorded_detections, true_boxes
+from harness.tasks.boxes import BOXES, detected_boxes, recorded_detections, true_boxes
 from harness.tasks.task import AnswerError, TaskRules
 from tests.analysis.transcripts import transcript
 from tests.boxes import plain_iou
@@ -98,12 +98,12 @@ def test_the_record_has_truth_and_detections_by_falling_score() -> None:
 
 def test_only_the_best_detections_of_each_class_count() -> None:
     many = [{"label": "ab"[n % 2], "box": [n, 0, 1, 1], "score": n % 7} for n in range(400)]
-    kept = found_boxes(many, 100)
+    kept = detected_boxes(many, 100)
     for name in "ab":
         own = [box for box in kept if box.label == name]
         wanted = sorted((one for one in many if one["label"] == name), key=lambda one: -one["score"])[:100]  # type: ignore[operator]
         assert [list(box.box) for box in own] == [one["box"] for one in wanted]
-    assert len(found_boxes(many, 3)) == 6
+    assert len(detected_boxes(many, 3)) == 6
 
 
 def test_an_error_misses_every_object() -> None:

@@ -168,9 +168,9 @@ def _truth(path: Path, groups: Sequence[str]) -> _Truth:
         mistakes.add("two images have the same id")
     for number, one in enumerate(truth.annotations):
         if one.image_id not in images:
-            mistakes.add(f"no image {one.image_id}", place=f"annotations[{number}]")
+            mistakes.add(f"no image {one.image_id}", location=f"annotations[{number}]")
         if one.category_id not in categories:
-            mistakes.add(f"no category {one.category_id}", place=f"annotations[{number}]")
+            mistakes.add(f"no category {one.category_id}", location=f"annotations[{number}]")
     if mistakes.count:
         raise ForeignError(mistakes.report())
     return truth
@@ -210,9 +210,9 @@ def _by_image(file: ForeignFile, truth: _Truth, labels: Mapping[int, str]) -> di
     mistakes = Mistakes(file.name)
     for number, one in enumerate(decode(file.data, list[_Detection], file.name)):
         if one.image_id not in found:
-            mistakes.add(f"no image {one.image_id} in the truth", place=f"[{number}]")
+            mistakes.add(f"no image {one.image_id} in the truth", location=f"[{number}]")
         elif one.category_id not in labels:
-            mistakes.add(f"no category {one.category_id} in the truth", place=f"[{number}]")
+            mistakes.add(f"no category {one.category_id} in the truth", location=f"[{number}]")
         else:
             found[one.image_id].append(one)
     if mistakes.count:

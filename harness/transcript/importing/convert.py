@@ -281,12 +281,12 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
     for result in results:
         location = _within(result, imported.source)
         if not result.id:
-            mistakes.add("no id; every case needs one", place=location)
+            mistakes.add("no id; every case needs one", location=location)
         elif (result.id, result.repeat) in seen:
             text = "give each case an id of its own, or name the column that numbers repeated answers: --repeat COLUMN"
-            mistakes.add(f"id '{result.id}' appears twice; {text}", place=location)
+            mistakes.add(f"id '{result.id}' appears twice; {text}", location=location)
         elif cases.setdefault(result.id, result).expect != result.expect:
-            mistakes.add(f"id '{result.id}' has a different ground truth than before", place=location)
+            mistakes.add(f"id '{result.id}' has a different ground truth than before", location=location)
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")

@@ -165,7 +165,7 @@ class _TrialScores:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            self.mistakes.add(f"score {shown(text)} is not a finite number", place=f"line {number}")
+            self.mistakes.add(f"score {shown(text)} is not a finite number", location=f"line {number}")
             return None
         return value
 
@@ -203,7 +203,7 @@ def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[Impor
     trials, lines = _TrialScores(source, options), list[Line]()
     for number, fields in fields_of(source.data, source.name):
         if len(fields) != 4:
-            trials.mistakes.add(f"{len(fields)} fields, expected claimed real label score", place=f"line {number}")
+            trials.mistakes.add(f"{len(fields)} fields, expected claimed real label score", location=f"line {number}")
             continue
         lines.append((number, fields))
     # A label names what was compared; one that only numbers the images of a person does not.
@@ -233,7 +233,7 @@ def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun
                 f"{source.name}:{number}: nothing says whether this is a target; name the list of trials with --key"
             )
         if kind is None:
-            trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", place=f"line {number}")
+            trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", location=f"line {number}")
             continue
         used.add(names)
         columns = dict(zip(TRIAL_SIDES, names, strict=False))
@@ -271,10 +271,10 @@ def read_key(path: Path) -> dict[tuple[str, ...], bool]:
         elif len(fields) > 2 and first in ("0", "1"):
             names, kind = tuple(fields[1:]), first == "1"
         else:
-            mistakes.add("expected model, segment and target or nontarget", place=f"line {number}")
+            mistakes.add("expected model, segment and target or nontarget", location=f"line {number}")
             continue
         if kinds.setdefault(names, kind) != kind:
-            mistakes.add(f"trial '{' '.join(names)}' is both target and nontarget", place=f"line {number}")
+            mistakes.add(f"trial '{' '.join(names)}' is both target and nontarget", location=f"line {number}")
     if mistakes.count:
         raise ForeignError(mistakes.report())
     return kinds

@@ -167,7 +167,7 @@ def _of_one_width(
         return block
     for line, row in block:
         if text := table.ragged(row):
-            mistakes.add(text, place=f"line {line}")
+            mistakes.add(text, location=f"line {line}")
     return [one for one in block if len(one[1]) == width]
 
 

@@ -134,11 +134,11 @@ def _documents(source: ForeignFile) -> tuple[dict[str, dict[str, float]], str]:
     mistakes, tag = Mistakes(source.name), ""
     for number, fields in fields_of(source.data, source.name):
         if len(fields) != 6 or not is_number(fields[4]) or not math.isfinite(float(fields[4])):
-            mistakes.add("expected topic Q0 document rank score tag", place=f"line {number}")
+            mistakes.add("expected topic Q0 document rank score tag", location=f"line {number}")
             continue
         topic, _, document, _, score, tag = fields
         if document in found.setdefault(topic, {}):
-            mistakes.add(f"document '{document}' appears twice for topic {topic}", place=f"line {number}")
+            mistakes.add(f"document '{document}' appears twice for topic {topic}", location=f"line {number}")
         found[topic][document] = float(score)
     if mistakes.count:
         raise ForeignError(mistakes.report())
@@ -154,7 +154,7 @@ def read_judgements(path: Path) -> dict[str, dict[str, int]]:
             topic, _, document, gain = fields
             judged.setdefault(topic, {})[document] = int(gain)
         except ValueError:
-            mistakes.add("expected topic 0 document relevance", place=f"line {number}")
+            mistakes.add("expected topic 0 document relevance", location=f"line {number}")
     if mistakes.count:
         raise ForeignError(mistakes.report())
     return judged
