@@ -71,7 +71,7 @@ def audit(path: Path, cases: CaseSet | None, *, name: str = "", watch: Watch | N
     """
     with open_transcript(path, name=name or None) as reader:
         mistakes = Mistakes(reader.name)
-        checked = _ByClaims(reader.header, mistakes) if cases is None else _ByTest(reader.header, cases, mistakes)
+        checker = _ByClaims(reader.header, mistakes) if cases is None else _ByTest(reader.header, cases, mistakes)
         tally = dict.fromkeys((*Outcome, "ER"), 0)
         line = 1
         for block in reader.blocks():
@@ -81,13 +81,13 @@ def audit(path: Path, cases: CaseSet | None, *, name: str = "", watch: Watch | N
                 line += 1
                 tally[trial.outcome] += 1
                 tally["ER"] += bool(trial.error)
-                checked.add(trial, line)
+                checker.add(trial, line)
     counts = Counts(**tally)
     if reader.end is not None:
-        checked.finish(line + 1)
+        checker.finish(line + 1)
         for text in _end_mistakes(reader.end, counts):
-            mistakes.add(text, location=f"{reader.name}:{line + 1}")
-    return Audit(reader.name, reader.header, counts, reader.end is not None, checked.self_reported, mistakes)
+            _add_mistake(mistakes, text, line + 1)
+    return Audit(reader.name, reader.header, counts, reader.end is not None, checker.self_reported, mistakes)
 
 
 class _ByTest:
@@ -104,37 +104,33 @@ class _ByTest:
         self._cases = _CasesInOrder(cases, header)
         self._answers = cases.records_answers
         for text in header_mistakes(header, cases):
-            mistakes.add(text, location=self._place(1))
+            _add_mistake(mistakes, text, 1)
         # Without parameters nothing can be decided; the header's mistakes say so.
         self._judge = None if params is None else cases.judge(params)
         self.self_reported = "" if self._answers else f"a record of a {task.name} test has no answer to judge again"
 
     def add(self, trial: Trial, line: int) -> None:
-        """Check a record."""
         case = self._cases.take(trial)
         if self._seen is not None:
             self._seen.add(trial.id)
         if case is None:
             # Why it is none is looked up in the whole test, so not for millions of records.
             known = self._mistakes.count < MAX_SHOWN
-            self._mistakes.add(self._cases.refusal(trial) if known else "", location=self._place(line))
+            _add_mistake(self._mistakes, self._cases.refusal(trial) if known else "", line)
         elif self._judge is not None:
             for text in _record_mistakes(self._judge, case, trial, judged=self._answers):
-                self._mistakes.add(f"case {_quoted(trial.id)}{text}", location=self._place(line))
-
-    def _place(self, line: int) -> str:
-        return f"{self._mistakes.about}:{line}"
+                _add_mistake(self._mistakes, f"case {_quoted(trial.id)}{text}", line)
 
     def finish(self, line: int) -> None:
         """Check that no case was left out."""
         if self._seen is not None:
             if text := stopped_mistake(self._test, self._header, self._seen):
-                self._mistakes.add(text, location=self._place(line))
+                _add_mistake(self._mistakes, text, line)
             return
         missing, first = self._cases.missing()
         if missing:
             what = "1 case has" if missing == 1 else f"{missing:,} cases have"
-            self._mistakes.add(f"{what} no record, such as {_quoted(first)}", location=self._place(line))
+            _add_mistake(self._mistakes, f"{what} no record, such as {_quoted(first)}", line)
 
 
 class _ByClaims:
@@ -147,26 +143,26 @@ class _ByClaims:
         self._seen: set[tuple[str, int]] = set()
 
     def add(self, trial: Trial, line: int) -> None:
-        """Check a record."""
         key = (trial.id, trial.repeat or 1)
         if key in self._seen:
-            self._mistakes.add(f"case {_quoted(trial.id)} appears twice", location=self._place(line))
+            _add_mistake(self._mistakes, f"case {_quoted(trial.id)} appears twice", line)
         self._seen.add(key)
         case = _claimed_case(trial)
         # Records of other tools need not have an answer.
         answered = trial.actual is not msgspec.UNSET or trial.score is not msgspec.UNSET
         if self._judge is not None and (answered or trial.error):
-            found = list(_answer_mistakes(self._judge, case, trial))
+            texts = _answer_mistakes(self._judge, case, trial)
         else:
-            found = list(_sign_mistakes(case, trial))
-        for text in found:
-            self._mistakes.add(f"case {_quoted(trial.id)}{text}", location=self._place(line))
-
-    def _place(self, line: int) -> str:
-        return f"{self._mistakes.about}:{line}"
+            texts = _sign_mistakes(case, trial)
+        for text in texts:
+            _add_mistake(self._mistakes, f"case {_quoted(trial.id)}{text}", line)
 
     def finish(self, line: int) -> None:
         """How many cases there should be is not known."""
+
+
+def _add_mistake(mistakes: Mistakes, text: str, line: int) -> None:
+    mistakes.add(text, location=f"{mistakes.about}:{line}")
 
 
 def _claimed_case(trial: Trial) -> Case:
@@ -284,9 +280,9 @@ def _sign_mistakes(case: Case, trial: Trial) -> Iterator[str]:
 def _end_mistakes(end: End, counts: Counts) -> Iterator[str]:
     if not end.sha256:
         yield "the last line has no sha256; let hate write the transcript"
-    said, found = (msgspec.to_builtins(each) for each in (end.counts, counts))
-    if said != found or end.tests != counts.tests:
-        yield f"the last line says {_numbers(end.tests, said)}, the records are {_numbers(counts.tests, found)}"
+    claimed, counted = (msgspec.to_builtins(each) for each in (end.counts, counts))
+    if claimed != counted or end.tests != counts.tests:
+        yield f"the last line says {_numbers(end.tests, claimed)}, the records are {_numbers(counts.tests, counted)}"
 
 
 def _numbers(tests: int, counts: Mapping[str, Any]) -> str:
@@ -334,7 +330,7 @@ def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
             yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
     part: dict[str, Any] = extent(len(cases), header.limit, header.train) | cases.versions_extent
     if "stop_when" in header.part:
-        sizes = [len(own) for own in units_in_order(cases, _order_seed(header)).values()]
+        sizes = [len(unit) for unit in units_in_order(cases, _order_seed(header)).values()]
         part = stopping_extent(header.part["stop_when"], header.part.get("seed"), sizes)
     if header.extent is not UNSET and header.extent != part:
         yield f"extent {_shown(header.extent)}, but limit and train make it {_shown(part)}"
@@ -348,7 +344,7 @@ def _order_seed(header: Header) -> int:
 
 def stopped_mistake(cases: CaseSet, header: Header, seen: set[str]) -> str | None:
     """What is wrong with the cases of a run that stopped early: they must be those of the first units."""
-    units = [{case.id for _, case in own} for own in units_in_order(cases, _order_seed(header)).values()]
+    units = [{case.id for _, case in unit} for unit in units_in_order(cases, _order_seed(header)).values()]
     count = sum(not seen.isdisjoint(ids) for ids in units)
     wanted = set().union(*units[:count])
     if wanted == seen:
@@ -432,8 +428,12 @@ def judge(
     One whose test is neither published nor offered is left as it is.
     """
     test = candidate.header.test
-    same = next((one for one in offered if isinstance(one, TestCandidate) and _is_same(one, test)), None)
-    cases = None if same is None else same.case_set
+    identity = (test.name, test.version, test.digest)
+    tests = [each for each in offered if isinstance(each, TestCandidate)]
+    releases = {
+        (each.release.name, each.release.version, each.release.digest): each.case_set for each in reversed(tests)
+    }
+    cases = releases.get(identity)
     published = _published_test(site, test) if cases is None else None
     if published is not None:
         cases = published_cases(published)
@@ -454,11 +454,6 @@ def judge(
 
     standing = standing_of(candidate.path)
     return replace(candidate, judged=True, self_reported=result.self_reported, standing=standing)
-
-
-def _is_same(candidate: TestCandidate, test: TestInfo) -> bool:
-    release = candidate.release
-    return (release.name, release.version, release.digest) == (test.name, test.version, test.digest)
 
 
 def _published_test(site: Catalogue, test: TestInfo) -> SiteTest | None:

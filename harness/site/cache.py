@@ -170,18 +170,14 @@ def _make(entry: Path, make: Callable[[Path], None]) -> None:
     try:
         make(scratch)
         _protect(scratch, entry)
-        _move_into_place(scratch, entry)
+        try:
+            scratch.rename(entry)
+        except OSError:
+            # Clearing the cache removed the lock, and another process has made the entry in the meantime.
+            if not entry.exists():
+                raise
     finally:
         remove_tree(scratch)
-
-
-def _move_into_place(scratch: Path, entry: Path) -> None:
-    try:
-        scratch.rename(entry)
-    except OSError:
-        # Clearing the cache removed the lock, and another process has made the entry in the meantime.
-        if not entry.exists():
-            raise
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -369,12 +365,12 @@ def changed_files(folder: Path, listing: Listing, *, thorough: bool = False) -> 
     """
     now = stamps(folder)
     # The empty name is that of a file, or a link, in the place of the folder.
-    found = list((now.keys() ^ listing.keys()) - {b""})
+    changed = list((now.keys() ^ listing.keys()) - {b""})
     for name in now.keys() & listing.keys():
         listed = listing[name]
         if (thorough or now[name] != listed.stamp) and not _has_content(folder, name, now[name], listed):
-            found.append(name)
-    return sorted(map(os.fsdecode, found))
+            changed.append(name)
+    return sorted(map(os.fsdecode, changed))
 
 
 def _has_content(folder: Path, name: bytes, stamp: Stamp, listed: ListedFile) -> bool:

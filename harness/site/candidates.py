@@ -67,19 +67,19 @@ def is_interface(path: Path) -> bool:
 def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidate:
     """An interface, parsed but not run: the folder with all its files, or one file."""
     folder = path if path.is_dir() else path.parent
-    paths = list(_inside(path)) if path.is_dir() else [path]
-    main = next((folder / one for one in INTERFACE_FILES if (folder / one) in paths), path)
-    _check_text(main)
-    total = sum(one.stat().st_size for one in paths)
+    paths = list(_interface_files(path)) if path.is_dir() else [path]
+    main = next((folder / main_name for main_name in INTERFACE_FILES if (folder / main_name) in paths), path)
+    _check_syntax(main)
+    total = sum(file.stat().st_size for file in paths)
     if len(paths) > MAX_INTERFACE_FILES or total > MAX_INTERFACE_BYTES:
         raise InterfaceError(f"{path}: {len(paths):,} files of {total:,} bytes; publish the interface, not its data")
     files, sources = [], {}
-    for one in paths:
-        inside = one.relative_to(folder).as_posix()
+    for file in paths:
+        inside = file.relative_to(folder).as_posix()
         check_inside(inside, str(path))
-        ref = Ref(file_sha256(one), one.stat().st_size)
+        ref = Ref(file_sha256(file), file.stat().st_size)
         files.append(ReleaseFile(inside, ref.sha256, ref.bytes))
-        sources[ref] = one
+        sources[ref] = file
     stem = (
         path.resolve().name
         if path.is_dir()
@@ -90,7 +90,7 @@ def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidat
     return InterfaceCandidate(name or stem, path, tuple(files), sources)
 
 
-def _inside(folder: Path) -> Iterator[Path]:
+def _interface_files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith((".", "__pycache__")) for part in path.relative_to(folder).parts)
         if path.is_symlink():
@@ -99,7 +99,7 @@ def _inside(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _check_text(path: Path) -> None:
+def _check_syntax(path: Path) -> None:
     """That it can be read as what it claims to be; its code is not run."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -199,10 +199,14 @@ def read_test_candidate(path: Path) -> TestCandidate:
     if path.is_dir() and not any(path.glob(f"*{SUFFIX}")):
         raise ScriptError(f"{path}: no script (*{SUFFIX}) in this folder; see `hate new script`")
     script = replace(load_script(find_script(str(path.absolute()))), confined=FOR_OTHERS)
-    _check_filled(script)
+    # Nobody should meet a template at a site.
+    mistakes = Mistakes(str(script.path))
+    for text in unfilled(script):
+        mistakes.add(text)
+    mistakes.raise_if_any()
     cases = load_cases(script, fetch_data(script))
     deque(training_cases(script, cases.data_paths), 0)
-    paths = sorted(_files(script))
+    paths = sorted(_test_files(script))
     if len(paths) > MAX_FILES:
         raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MAX_FILES:,}; pack its data as a zip")
     files, sources = [], {}
@@ -213,38 +217,22 @@ def read_test_candidate(path: Path) -> TestCandidate:
         files.append(ReleaseFile(path_inside, ref.sha256, ref.bytes))
         sources[ref] = source
     release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
-    return TestCandidate(release, _shortened(script.file.test.synopsis), script.task.name, len(cases), sources, cases)
+    synopsis = " ".join(script.file.test.synopsis.split())
+    if len(synopsis) > MAX_SYNOPSIS_LENGTH:
+        synopsis = synopsis[: MAX_SYNOPSIS_LENGTH - 1] + "…"
+    return TestCandidate(release, synopsis, script.task.name, len(cases), sources, cases)
 
 
-def _check_filled(script: Script) -> None:
-    """Nobody should meet a template at a site."""
-    mistakes = Mistakes(str(script.path))
-    for text in unfilled(script):
-        mistakes.add(text)
-    mistakes.raise_if_any()
-
-
-def _files(script: Script) -> set[str]:
+def _test_files(script: Script) -> set[str]:
     """Every file of a test, relative to its folder, except data that has a URL."""
     named = {script.path.name, *script.tables}
     for data in script.file.data.values():
         if data.path is not None:
-            named |= set(_below(script.folder, data.path))
+            path = script.folder / data.path
+            inside = (file.relative_to(script.folder).as_posix() for file in path.rglob("*") if file.is_file())
+            named |= set(inside) if path.is_dir() else {data.path}
     documents = {path.name for pattern in DOCUMENT_PATTERNS for path in script.folder.glob(pattern) if path.is_file()}
     return {str(Path(name)) for name in named} | documents
-
-
-def _below(folder: Path, name: str) -> Iterator[str]:
-    path = folder / name
-    if path.is_dir():
-        yield from (file.relative_to(folder).as_posix() for file in path.rglob("*") if file.is_file())
-    else:
-        yield name
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_SYNOPSIS_LENGTH else line[: MAX_SYNOPSIS_LENGTH - 1] + "…"
 
 
 def check_name(name: str, path: Path) -> None:
@@ -289,13 +277,13 @@ def read_candidates(
         raise mistakes[0]
     if mistakes:
         raise UsageError("\n  ".join([f"{len(mistakes)} of {len(paths)} cannot be published", *map(str, mistakes)]))
-    return [_for_test(one, candidates, for_test) for one in candidates]
+    return [_for_test(candidate, candidates, for_test) for candidate in candidates]
 
 
 def _for_test(candidate: Candidate, candidates: list[Candidate], name: str) -> Candidate:
     if not isinstance(candidate, InterfaceCandidate):
         return candidate
-    tests = {one.test_name for one in candidates if isinstance(one, TestCandidate)}
+    tests = {other.test_name for other in candidates if isinstance(other, TestCandidate)}
     if not name and len(tests) != 1:
         raise UsageError(f"{candidate.path}: an interface; say for which test with --for TEST")
     check_name(candidate.name, candidate.path)

@@ -93,9 +93,9 @@ class Catalogue:
 
     def transcript(self, index: TestIndex, name: str, version: str = "") -> TranscriptEntry | None:
         """A transcript by name; if no version is named, of the latest version of the test that has it."""
-        found = {entry.version: entry for entry in self.transcript_tree(index).find(self.store, name)}
+        by_version = {entry.version: entry for entry in self.transcript_tree(index).find(self.store, name)}
         versions = [version] if version else [entry.version for entry in reversed(index.versions)]
-        return next((found[each] for each in versions if each in found), None)
+        return next((by_version[version] for version in versions if version in by_version), None)
 
     def tests_with(self, name: str) -> NameEntry | None:
         """Which tests have a transcript of this name."""
@@ -149,7 +149,12 @@ class SiteTest:
         raise DataError(f"{self.label}: its files do not have the digest in its index; refused")
 
     def _load(self, release: Release) -> "Script | None":
-        folder = cached(RELEASES, self.version.release.sha256, lambda folder: self._fill(folder, release))
+        def fill(folder: Path) -> None:
+            for file in release.files:
+                link_or_copy(self.catalogue.store.file(file.ref, file.path), folder / RELEASE_FOLDER / file.path)
+            (folder / MANIFEST).write_bytes(encode(release))
+
+        folder = cached(RELEASES, self.version.release.sha256, fill)
         from harness.script.load import load_script  # with pydantic, which takes long to import
 
         try:
@@ -157,11 +162,6 @@ class SiteTest:
         except HateError:
             return None
         return script if (script.name, script.version) == (release.name, release.version) else None
-
-    def _fill(self, folder: Path, release: Release) -> None:
-        for file in release.files:
-            link_or_copy(self.catalogue.store.file(file.ref, file.path), folder / RELEASE_FOLDER / file.path)
-        (folder / MANIFEST).write_bytes(encode(release))
 
 
 def copy_interface(store: SiteStore, entry: InterfaceEntry, folder: Path) -> Path:

@@ -118,7 +118,8 @@ def plan_change(
     """
     change = SiteChange(draft, now, reveal=reveal)
     site = Catalogue(draft, top)
-    drafts = {name: _TestDraft(change, site, name, candidates) for name in _names(candidates)}
+    names = dict.fromkeys(candidate.test_name for candidate in candidates)
+    drafts = {name: _TestDraft(change, site, name, candidates) for name in names}
     indexes = {name: index for name, test in drafts.items() if (index := test.index()) is not None}
     _raise_mistakes(change)
     if not change.changes:
@@ -127,19 +128,15 @@ def plan_change(
         site.test_tree, draft, lambda name, old: [_test_entry(site, drafts[name], indexes[name], old)], draft.write
     )
     new = {(name, test) for test, test_draft in drafts.items() for name in test_draft.new_names}
-    names = TreeUpdate(site.name_tree, draft, lambda name, old: [_name_entry(name, old, new)], draft.write)
+    transcript_names = TreeUpdate(site.name_tree, draft, lambda name, old: [_name_entry(name, old, new)], draft.write)
     change.top = replace(
         top,
         serial=top.serial + 1,
         published=now,
         tests=tests.of(indexes).root,
-        names=names.of({name for name, _ in new}).root if new else top.names,
+        names=transcript_names.of({name for name, _ in new}).root if new else top.names,
     )
     return change
-
-
-def _names(candidates: Sequence[Candidate]) -> list[str]:
-    return list(dict.fromkeys(candidate.test_name for candidate in candidates))
 
 
 def _raise_mistakes(change: SiteChange) -> None:
@@ -157,7 +154,9 @@ def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequ
     # An older version of the harness did not look for the best.
     searched = known is None or known.best is not None or not known.transcripts
     entries = test.added if searched else site.transcripts(index)
-    best = leading([one for one in entries if one.version == latest.version], known.best if known is not None else None)
+    best = _leader(
+        [entry for entry in entries if entry.version == latest.version], None if known is None else known.best
+    )
     return TestEntry(
         index.name,
         latest.version,
@@ -186,9 +185,10 @@ class _TestDraft:
         self.change = change
         self.site = site
         self.name = name
-        self.releases = [one for one in candidates if isinstance(one, TestCandidate) and one.test_name == name]
-        self.transcripts = [one for one in candidates if isinstance(one, TranscriptCandidate) and one.test_name == name]
-        self.interfaces = [one for one in candidates if isinstance(one, InterfaceCandidate) and one.test_name == name]
+        of_test = [candidate for candidate in candidates if candidate.test_name == name]
+        self.releases = [candidate for candidate in of_test if isinstance(candidate, TestCandidate)]
+        self.transcripts = [candidate for candidate in of_test if isinstance(candidate, TranscriptCandidate)]
+        self.interfaces = [candidate for candidate in of_test if isinstance(candidate, InterfaceCandidate)]
         # Names of transcripts that this test did not have before.
         self.new_names: set[str] = set()
         self.added: list[TranscriptEntry] = []
@@ -197,17 +197,24 @@ class _TestDraft:
         """Its new index; None if nothing changes or there are mistakes."""
         old = self.site.test(self.name)
         versions = list(old.versions) if old is not None else []
-        for candidate in self.releases:
-            self._add_version(versions, candidate)
+        for release in self.releases:
+            self._add_version(versions, release)
         root = old.transcripts if old is not None else None
         if not versions:
-            offered = [one.path for one in self.transcripts] + [one.path for one in self.interfaces]
-            self.change.mistakes += [f"{path}: {self._unknown()}" for path in offered]
+            unknown = f"its test '{self.name}' is not published at {self.site.store.name}; publish the test first"
+            paths = [each.path for each in self.transcripts] + [each.path for each in self.interfaces]
+            self.change.mistakes += [f"{path}: {unknown}" for path in paths]
             return None
         interfaces = self._with_interfaces(old.interfaces if old is not None else [])
-        ordered = sorted(versions, key=lambda v: version_key(v.version))
+        ordered = sorted(versions, key=lambda entry: version_key(entry.version))
         index = TestIndex("test", FORMAT, self.name, ordered, root, interfaces)
-        if valid := self._valid_transcripts(index):
+        valid = []
+        for candidate in self.transcripts:
+            if text := self._transcript_mistake(index, candidate):
+                self.change.mistakes.append(f"{candidate.path}: {text}")
+            else:
+                valid.append(candidate)
+        if valid:
             index = replace(index, transcripts=self._add_transcripts(index, valid))
         return None if index == old else index
 
@@ -215,11 +222,11 @@ class _TestDraft:
         draft, release = self.change.draft, candidate.release
         data = encode(release)
         ref = draft.write(data)
-        known = next((one for one in versions if one.version == release.version), None)
+        known = next((entry for entry in versions if entry.version == release.version), None)
         if known is not None and known.release != ref:
-            self.change.mistakes.append(_differs(self.site, self.name, known, candidate))
+            self.change.mistakes.append(_difference(self.site, self.name, known, candidate))
             return
-        latest = max(versions, key=lambda one: version_key(one.version), default=None)
+        latest = max(versions, key=lambda entry: version_key(entry.version), default=None)
         if known is None and latest is not None and latest.blind and not (candidate.blind or self.change.reveal):
             self.change.mistakes.append(
                 f"{self.name} {latest.version} is a blind test, and {candidate.label} would publish its truth; "
@@ -232,16 +239,6 @@ class _TestDraft:
             summary = (release.version, candidate.synopsis, candidate.task, candidate.cases, release.digest)
             versions.append(VersionEntry(*summary, self.change.now, ref, candidate.blind))
         self.change.add(candidate.label, list(candidate.sources), new=known is None)
-
-    def _valid_transcripts(self, index: TestIndex) -> list[TranscriptCandidate]:
-        """The transcripts of published versions; the others are mistakes."""
-        valid = []
-        for candidate in self.transcripts:
-            if text := self._mistake(index, candidate):
-                self.change.mistakes.append(f"{candidate.path}: {text}")
-            else:
-                valid.append(candidate)
-        return valid
 
     def _with_interfaces(self, old: Sequence[InterfaceEntry]) -> list[InterfaceEntry]:
         """The interfaces of the test; what is published never changes."""
@@ -258,14 +255,11 @@ class _TestDraft:
             self.change.add(candidate.label, list(candidate.sources), new=known is None)
         return entries
 
-    def _unknown(self) -> str:
-        return f"its test '{self.name}' is not published at {self.site.store.name}; publish the test first"
-
-    def _mistake(self, index: TestIndex, candidate: TranscriptCandidate) -> str:
+    def _transcript_mistake(self, index: TestIndex, candidate: TranscriptCandidate) -> str:
         test = candidate.header.test
         version = find_version(index, test.version)
         if not test.version or version is None:
-            known = ", ".join(one.version for one in index.versions[-5:])
+            known = ", ".join(entry.version for entry in index.versions[-5:])
             return f"its test {test.name} '{test.version}' is not published, only {known}; publish that version first"
         if version.digest != test.digest:
             return f"not of the published {test.name} {test.version}: its digest {test.digest:.80} differs"
@@ -352,7 +346,7 @@ def _transcript_entry(candidate: TranscriptCandidate, now: str) -> TranscriptEnt
     )
 
 
-def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCandidate) -> str:
+def _difference(site: Catalogue, name: str, known: VersionEntry, candidate: TestCandidate) -> str:
     """How a test differs from the published one with the same version."""
     try:
         index = site.test(name)
@@ -368,7 +362,7 @@ def _differs(site: Catalogue, name: str, known: VersionEntry, candidate: TestCan
     )
 
 
-def leading(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
+def _leader(entries: Sequence[TranscriptEntry], known: BestEntry | None) -> BestEntry | None:
     """The transcript that leads; the older one, or the first by name, if two are equal.
 
     If one of them does not say what it is ranked by, as at a site of an older version, all are held against each other
@@ -392,12 +386,12 @@ _VERSION_END = (1, 0, "")
 
 def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key: 1.9 < 1.10-rc1 < 1.10 < 1.10.post1 < 1.10.1; two spellings of one version have different keys."""
-    parts = [_version_part(number, word) for number, word, _ in _VERSION_PART.findall(version) if number or word]
+    parts: list[tuple[int, int, str]] = []
+    for number, word, _ in _VERSION_PART.findall(version):
+        if number:
+            parts.append((3, int(number), ""))
+        elif word.lower() in _EARLY_STAGES:
+            parts.append((0, _EARLY_STAGES.index(word.lower()), word))
+        elif word:
+            parts.append((2, 0, word))
     return (*parts, _VERSION_END, (0, 0, version))
-
-
-def _version_part(number: str, word: str) -> tuple[int, int, str]:
-    if number:
-        return (3, int(number), "")
-    early = word.lower() in _EARLY_STAGES
-    return (0, _EARLY_STAGES.index(word.lower()), word) if early else (2, 0, word)

@@ -41,16 +41,23 @@ def fetch_script(url: str) -> tuple[Script, str]:
     check_inside(name, masked(url))
     script = remote_file(url, DownloadLimits(), ANY_FILE)
     files, notes = {name: script.path}, [script.note]
-    for path in _files_named(script.path, masked(url)):
+    for path in _named_files(script.path, masked(url)):
         check_inside(path, masked(url))
         file = remote_file(urljoin(url, quote(path)), DownloadLimits(), ANY_FILE)
         files[path] = file.path
         notes.append(file.note)
-    folder = verified(SCRIPTS, _script_key(files), lambda folder: _fill_script(folder, files))
+    # The folder of each file is named after its content.
+    lines = sorted(f"{name}\0{path.parent.name}\n" for name, path in files.items())
+
+    def fill(folder: Path) -> None:
+        for name, path in files.items():
+            link_or_copy(path, folder / name)
+
+    folder = verified(SCRIPTS, hashlib.sha256("".join(lines).encode()).hexdigest(), fill)
     return replace(load_script(folder / name), confined=DOWNLOADED), next(filter(None, notes), "")
 
 
-def _files_named(path: Path, name: str) -> Iterator[str]:
+def _named_files(path: Path, name: str) -> Iterator[str]:
     """The files that a script names; checks first that it is a script."""
     try:
         parsed, text = read_toml(path)
@@ -66,27 +73,19 @@ def _files_named(path: Path, name: str) -> Iterator[str]:
     yield from (data.path for data in file.data.values() if data.path is not None)
 
 
-def _script_key(files: dict[str, Path]) -> str:
-    """The hash of all names and contents; the folder of each file is named after its content."""
-    lines = sorted(f"{name}\0{path.parent.name}\n" for name, path in files.items())
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _fill_script(folder: Path, files: dict[str, Path]) -> None:
-    for name, path in files.items():
-        link_or_copy(path, folder / name)
-
-
 def fetch_data(script: Script) -> dict[str, Path]:
     """Where each data entry of the script is, a file or a folder: checked, downloaded and unpacked as needed."""
-    places = {name: _fetch_one(script, name, data) for name, data in script.file.data.items()}
+    paths = {name: _fetch_entry(script, name, data) for name, data in script.file.data.items()}
     # Inputs that are made are made when they are asked for.
-    return places | ({script.made: cache_folder() / script.made} if script.made else {})
+    return paths | ({script.made: cache_folder() / script.made} if script.made else {})
 
 
-def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
+def _fetch_entry(script: Script, name: str, data: DataSection) -> Path:
     try:
-        source = _downloaded(data) if data.url is not None else _local(script, name, data)
+        if data.url is None:
+            source = _local_data(script, data)
+        else:
+            source = verified_content(content_request([data.url], data.sha256 or "", data.bytes))
         if not data.unpack:
             return source
         # Content-addressed, so a changed archive is a new entry; files that a run has changed are unpacked again.
@@ -95,28 +94,18 @@ def _fetch_one(script: Script, name: str, data: DataSection) -> Path:
         raise DataError(f"{script.path}: data.{name}: {error}") from None
 
 
-def _downloaded(data: DataSection) -> Path:
-    return verified_content(content_request([data.url or ""], data.sha256 or "", data.bytes))
-
-
-def _local(script: Script, name: str, data: DataSection) -> Path:
+def _local_data(script: Script, data: DataSection) -> Path:
     source = script.data_path(data)
     if data.unpack and source.is_dir():
         raise DataError(f"'{data.path}' is a folder; remove unpack = true")
-    _check_links(source)
+    for entry in entries_below(os.fsencode(source)) if source.is_dir() else ():
+        if entry.is_symlink():
+            raise DataError(f"'{os.fsdecode(entry.name)}' in '{source.name}' is a link; put the file itself there")
     if data.bytes is not None and source.is_file() and source.stat().st_size != data.bytes:
         raise DataError(f"'{data.path}' has {source.stat().st_size:,} bytes, the script says {data.bytes:,}")
-    if data.sha256 is not None and (found := known_sha256(source)) != data.sha256:
-        raise DataError(f"'{data.path}' has sha256 {found}, the script says {data.sha256}; restore the file")
+    if data.sha256 is not None and (sha256 := known_sha256(source)) != data.sha256:
+        raise DataError(f"'{data.path}' has sha256 {sha256}, the script says {data.sha256}; restore the file")
     return source
-
-
-def _check_links(source: Path) -> None:
-    if source.is_dir():
-        for entry in entries_below(os.fsencode(source)):
-            if entry.is_symlink():
-                name = os.fsdecode(entry.name)
-                raise DataError(f"'{name}' in '{source.name}' is a link; put the file itself there")
 
 
 MAX_RATIO = 1000
@@ -219,17 +208,14 @@ def _target(archive: Path, folder: Path, name: str) -> Path:
     if unsafe or any(":" in part for part in path.parts):
         raise DataError(f"{archive.name}: member {name!r} would be unpacked outside its folder; use relative names")
     target = folder.joinpath(*path.parts)
-    if target.exists() or not _has_folder(target):
-        raise DataError(f"{archive.name}: member {name!r} appears twice")
-    return target
-
-
-def _has_folder(target: Path) -> bool:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not target.exists()
     except (FileExistsError, NotADirectoryError):
-        return False
-    return True
+        is_new = False
+    if not is_new:
+        raise DataError(f"{archive.name}: member {name!r} appears twice")
+    return target
 
 
 def _copy(member: ArchiveMember, target: Path, limit: int, archive: Path) -> int:

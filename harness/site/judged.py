@@ -36,7 +36,7 @@ def judged_again(path: Path, header: Header, name: str) -> str:
         key = _key(path)
     except OSError as error:
         raise TranscriptError(f"{name}: {error.strerror}") from None
-    known = _found(_VERDICTS, key)
+    known = _last_line_after(_VERDICTS, key)
     if known is not None:
         return known
     if next(scripts_at_hand(path, header.test), None) is None:
@@ -48,11 +48,11 @@ def judged_again(path: Path, header: Header, name: str) -> str:
     cases, why = find_cases_here(path, header)
     if cases is None:
         return why
-    found = audit(path, cases, name=name)
-    if found.mistakes.count:
-        raise TranscriptError(_refusal(found.mistakes.shown[0], found.mistakes.count, header.test, path, name))
-    _keep(_VERDICTS, f"{key}{found.self_reported}")
-    return found.self_reported
+    result = audit(path, cases, name=name)
+    if result.mistakes.count:
+        raise TranscriptError(_refusal(result.mistakes.shown[0], result.mistakes.count, header.test, path, name))
+    _keep(_VERDICTS, f"{key}{result.self_reported}")
+    return result.self_reported
 
 
 def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[str | None]:
@@ -66,7 +66,7 @@ def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[
 
 
 def _refusal(first: str, count: int, test: TestInfo, path: Path, name: str) -> str:
-    file = next((str(place) for place in (Path(name), path) if place.is_file() and _lasts(place)), "FILE")
+    file = next((str(known) for known in (Path(name), path) if known.is_file() and _is_lasting(known)), "FILE")
     more = f" (and {count - 1:,} more)" if count > 1 else ""
     return (
         f"{first}{more}; the file contradicts its test, {test.name} {test.version}, so it is not used: "
@@ -74,9 +74,9 @@ def _refusal(first: str, count: int, test: TestInfo, path: Path, name: str) -> s
     )
 
 
-def _lasts(place: Path) -> bool:
+def _is_lasting(path: Path) -> bool:
     """Whether a file is there when the command has ended: what came through a pipe is not."""
-    return not (place.parent == Path(tempfile.gettempdir()) and place.name.startswith("hate-"))
+    return not (path.parent == Path(tempfile.gettempdir()) and path.name.startswith("hate-"))
 
 
 def scripts_at_hand(path: Path, test: TestInfo) -> Iterator[Path]:
@@ -85,28 +85,28 @@ def scripts_at_hand(path: Path, test: TestInfo) -> Iterator[Path]:
     They are beside the transcript, in the libraries, where the test was run from, or in the cache.
     """
     seen = set()
-    for place in _places(path, test):
-        if place.resolve() not in seen:
-            seen.add(place.resolve())
-            yield place
+    for script in _known_scripts(path, test):
+        if script.resolve() not in seen:
+            seen.add(script.resolve())
+            yield script
 
 
-def _places(path: Path, test: TestInfo) -> Iterator[Path]:
-    def is_it(place: Path) -> bool:
-        entry = peek(place)
+def _known_scripts(path: Path, test: TestInfo) -> Iterator[Path]:
+    def is_same(script: Path) -> bool:
+        entry = peek(script)
         return entry is not None and (entry.name, entry.version) == (test.name, test.version)
 
-    if _lasts(path):
-        yield from filter(is_it, scripts_in(path.parent))
+    if _is_lasting(path):
+        yield from filter(is_same, scripts_in(path.parent))
     with contextlib.suppress(HateError):  # a library that is not there has no test
-        yield from (one.path for one in find_all() if (one.name, one.version) == (test.name, test.version))
-    yield from (Path(place) for place in _all_found(_TESTS, f"{test.digest} ") if is_it(Path(place)))
+        yield from (entry.path for entry in find_all() if (entry.name, entry.version) == (test.name, test.version))
+    yield from filter(is_same, map(Path, _lines_after(_TESTS, f"{test.digest} ")))
     for entry in cache_entries((RELEASES, SCRIPTS)):
         release = entry.release()
         if release is not None and (release.name, release.version) == (test.name, test.version):
             yield entry.path / RELEASE_FOLDER / release.script
         elif entry.kind == SCRIPTS:
-            yield from filter(is_it, scripts_in(entry.path))
+            yield from filter(is_same, scripts_in(entry.path))
 
 
 def remember_run(path: Path) -> None:
@@ -118,7 +118,7 @@ def remember_run(path: Path) -> None:
 def remember_copy(source: Path, copy: Path) -> None:
     """What is known of a transcript holds for the same lines in another form."""
     with contextlib.suppress(OSError):
-        known = _found(_VERDICTS, _key(source))
+        known = _last_line_after(_VERDICTS, _key(source))
         if known is not None:
             _keep(_VERDICTS, f"{_key(copy)}{known}")
 
@@ -129,21 +129,21 @@ def _key(path: Path) -> str:
 
 def remember_test(test: TestInfo, script: Path) -> None:
     """Where the test of a run is on this machine, so that the run can be judged again from any folder."""
-    place = str(script.resolve())
-    if "\n" not in place and _found(_TESTS, f"{test.digest} ") != place:
-        _keep(_TESTS, f"{test.digest} {place}")
+    path = str(script.resolve())
+    if "\n" not in path and _last_line_after(_TESTS, f"{test.digest} ") != path:
+        _keep(_TESTS, f"{test.digest} {path}")
 
 
 # The files in the cache, each a line for each thing that is known; of two about the same, the later one holds.
 _VERDICTS, _TESTS = "verdicts", "tests"
 
 
-def _found(name: str, begin: str) -> str | None:
+def _last_line_after(name: str, begin: str) -> str | None:
     """The rest of the last line that begins so; None if there is none."""
-    return next(_all_found(name, begin), None)
+    return next(_lines_after(name, begin), None)
 
 
-def _all_found(name: str, begin: str) -> Iterator[str]:
+def _lines_after(name: str, begin: str) -> Iterator[str]:
     """The rests of all lines that begin so, the last one first."""
     start = f"\n{begin}".encode()
     try:
@@ -152,12 +152,12 @@ def _all_found(name: str, begin: str) -> Iterator[str]:
             lines = b"\n" + file.read()
     except (OSError, ValueError):
         return
-    place = len(lines)
-    while (place := lines.rfind(start, 0, place)) >= 0:
-        end = lines.find(b"\n", place + 1)
+    position = len(lines)
+    while (position := lines.rfind(start, 0, position)) >= 0:
+        end = lines.find(b"\n", position + 1)
         # The last line may be torn.
         if end > 0:
-            yield lines[place + len(start) : end].decode(errors="replace")
+            yield lines[position + len(start) : end].decode(errors="replace")
 
 
 def _check_ours(descriptor: int) -> None:
@@ -171,9 +171,9 @@ def _check_ours(descriptor: int) -> None:
 def _keep(name: str, line: str) -> None:
     """Add a line; a cache that cannot be written is done without."""
     with contextlib.suppress(OSError):
-        place = cache_folder() / JUDGED / name
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        path = cache_folder() / JUDGED / name
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             size = os.fstat(descriptor).st_size
             # Other processes may add lines at the same time: each is written by one call.
@@ -181,13 +181,13 @@ def _keep(name: str, line: str) -> None:
         finally:
             os.close(descriptor)
         if size > MAX_BYTES:
-            _forget_oldest(place)
+            _forget_oldest(path)
 
 
-def _forget_oldest(place: Path) -> None:
+def _forget_oldest(path: Path) -> None:
     """Keep the half that was written last."""
-    lines = place.read_bytes().splitlines(keepends=True)
-    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED_PREFIX, dir=place.parent)
+    lines = path.read_bytes().splitlines(keepends=True)
+    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED_PREFIX, dir=path.parent)
     with os.fdopen(descriptor, "wb") as file:
         file.writelines(lines[len(lines) // 2 :])
-    Path(name).replace(place)
+    Path(name).replace(path)

@@ -78,12 +78,12 @@ def _first_match(scripts: Iterator[Script], test: TestInfo) -> tuple[CaseSet | N
 
 def _scripts_here(path: Path, test: TestInfo) -> Iterator[Script]:
     """Scripts with the name and version of a test, the nearest first."""
-    for place in scripts_at_hand(path, test):
+    for script_path in scripts_at_hand(path, test):
         try:
-            script = load_script(place)
+            script = load_script(script_path)
         except HateError:
             continue
-        yield replace(script, confined=DOWNLOADED) if place.is_relative_to(cache_folder()) else script
+        yield replace(script, confined=DOWNLOADED) if script_path.is_relative_to(cache_folder()) else script
 
 
 def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
@@ -115,13 +115,13 @@ class TestHere:
 
     def inputs(self, ids: Collection[str]) -> dict[str, CaseInput]:
         """The inputs of some cases, by id; without those whose file is not here."""
-        wanted, found = set(ids), dict[str, CaseInput]()
+        wanted, inputs = set(ids), dict[str, CaseInput]()
         for case in self.cases:
-            if case.id in wanted and (one := self._input(case)) is not None:
-                found[case.id] = one
-            if len(found) == len(wanted):
+            if case.id in wanted and (case_input := self._input(case)) is not None:
+                inputs[case.id] = case_input
+            if len(inputs) == len(wanted):
                 break
-        return found
+        return inputs
 
     def _input(self, case: Case) -> CaseInput | None:
         files = [text for text in _texts(case.input) if text.startswith("{")]
@@ -158,10 +158,9 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
+        yield from _texts(list(value.values()))
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
     elif value is not None:
         yield plain_text(value)

@@ -50,19 +50,17 @@ class Sites:
 
     def __iter__(self) -> Iterator[tuple[SiteConfig, Catalogue]]:
         if self._opened is None:
-            self._opened = list(self._open())
+            opened = []
+            for config in self.configs:
+                try:
+                    catalogue, note = open_site(config)
+                except HateError as error:
+                    self.refuse(error)
+                    continue
+                self.notes += [note] if note else []
+                opened.append((config, catalogue))
+            self._opened = opened
         return iter(self._opened)
-
-    def _open(self) -> Iterator[tuple[SiteConfig, Catalogue]]:
-        for config in self.configs:
-            try:
-                catalogue, note = open_site(config)
-            except HateError as error:
-                self.refuse(error)
-                continue
-            if note:
-                self.notes.append(note)
-            yield config, catalogue
 
     def refuse(self, error: HateError) -> None:
         """Note that a site cannot be reached, is damaged, or cannot be trusted."""
@@ -85,31 +83,25 @@ def sites() -> Sites:
 
 def open_site(config: SiteConfig) -> tuple[Catalogue, str]:
     """A site and a note about it for the user; a DataError if it cannot be trusted."""
-    return (_open_trusted_folder(config), "") if config.is_folder else _open_web(config)
+    if config.is_folder:
+        folder = FolderStore(Path(config.address))
+        data, top = folder.read_top()
+        check_top(config, data, top, folder)
+        return Catalogue(folder, top), ""
+    # From the cache if it cannot be reached.
+    download = _download_top(config)
+    data = download.path.read_bytes()
+    top = decode_top(data, f"{config.name}/{TOP}")
+    bases = (config.address, *config.mirrors, *_named_mirrors(config, top))
+    store = WebStore(config.name, tuple(dict.fromkeys(bases)))
+    check_top(config, data, top, store, fresh=not (download.note or is_offline()))
+    return Catalogue(store, top), download.note
 
 
 def open_folder(root: Path) -> Catalogue:
     """The current state of the site in a folder; a DataError if the folder is not a site."""
     store = FolderStore(root)
     return Catalogue(store, store.read_top()[1])
-
-
-def _open_trusted_folder(config: SiteConfig) -> Catalogue:
-    store = FolderStore(Path(config.address))
-    data, top = store.read_top()
-    check_top(config, data, top, store)
-    return Catalogue(store, top)
-
-
-def _open_web(site: SiteConfig) -> tuple[Catalogue, str]:
-    """The site at an address, from the cache if it cannot be reached."""
-    found = _download_top(site)
-    data = found.path.read_bytes()
-    top = decode_top(data, f"{site.name}/{TOP}")
-    bases = (site.address, *site.mirrors, *_own_mirrors(site, top))
-    store = WebStore(site.name, tuple(dict.fromkeys(bases)))
-    check_top(site, data, top, store, fresh=not (found.note or is_offline()))
-    return Catalogue(store, top), found.note
 
 
 def _download_top(site: SiteConfig) -> Download:
@@ -119,22 +111,22 @@ def _download_top(site: SiteConfig) -> Download:
     bases = [site.address, *site.mirrors]
     for base in bases:
         try:
-            found = remote_file(f"{base}/{TOP}", _TOP_LIMITS, ANY_FILE)
+            download = remote_file(f"{base}/{TOP}", _TOP_LIMITS, ANY_FILE)
         except Unreachable as error:
             refusal = refusal or error
             continue
-        if not found.note:
-            return found
+        if not download.note:
+            return download
         if copy is None:
-            copy = found
-            own = _own_mirrors(site, decode_top(found.path.read_bytes(), f"{site.name}/{TOP}"))
-            bases += [url for url in own if url not in bases]
+            copy = download
+            named = _named_mirrors(site, decode_top(download.path.read_bytes(), f"{site.name}/{TOP}"))
+            bases += [url for url in named if url not in bases]
     if copy is not None:
         return copy
     raise refusal or Unreachable(f"{site.name}: no address")
 
 
-def _own_mirrors(site: SiteConfig, top: Top) -> Iterator[str]:
+def _named_mirrors(site: SiteConfig, top: Top) -> Iterator[str]:
     """The mirrors that the site names, except those less secure than the site."""
     for url in top.mirrors:
         if is_url(url) and url.startswith(("https://", site.address[:7])):
@@ -272,10 +264,10 @@ def find_release(text: str, searched: Sites) -> SiteTest | None:
             continue
         if index is None:
             continue
-        found = find_version(index, version)
-        if found is not None:
-            return SiteTest(catalogue, index, found)
-        others += [entry.version for entry in index.versions]
+        entry = find_version(index, version)
+        if entry is not None:
+            return SiteTest(catalogue, index, entry)
+        others += [known.version for known in index.versions]
     if others:
         raise UsageError(f"test '{name}' has no version {version}, only {', '.join(dict.fromkeys(others))}")
     searched.raise_refusal()
@@ -284,19 +276,19 @@ def find_release(text: str, searched: Sites) -> SiteTest | None:
 
 def find_release_at(url: str) -> tuple[SiteTest, str]:
     """The test at an address, SITE/tests/NAME or SITE/tests/NAME@VERSION, and a note about it for the user."""
-    found = _ADDRESS.fullmatch(page_address(url))
-    if found is None:
+    match = _ADDRESS.fullmatch(page_address(url))
+    if match is None:
         raise UsageError(
             f"{masked(url)}: not the address of a test, such as SITE/tests/NAME or SITE/tests/NAME@VERSION"
         )
-    catalogue, note = open_site(site_config(found["site"]))
-    index = catalogue.test(found["name"])
+    catalogue, note = open_site(site_config(match["site"]))
+    index = catalogue.test(match["name"])
     if index is None:
-        raise UsageError(f"{masked(url)}: no test '{found['name']}' at {catalogue.store.name}")
-    version = find_version(index, found["version"] or "")
+        raise UsageError(f"{masked(url)}: no test '{match['name']}' at {catalogue.store.name}")
+    version = find_version(index, match["version"] or "")
     if version is None:
         known = ", ".join(entry.version for entry in index.versions)
-        raise UsageError(f"{masked(url)}: no version {found['version']}, only {known}")
+        raise UsageError(f"{masked(url)}: no version {match['version']}, only {known}")
     return SiteTest(catalogue, index, version), note
 
 
