@@ -166,10 +166,10 @@ class ServeOptions:
     @property
     def private_folder(self) -> Path:
         """Where the truth of blind tests is; a UsageError if it would be served."""
-        place = self.private or private_folder(self.root)
-        if place.resolve().is_relative_to(self.root.resolve()):
-            raise UsageError(f"--private {place}: inside the site's folder, which is published; choose another folder")
-        return place
+        folder = self.private or private_folder(self.root)
+        if folder.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"--private {folder}: inside the site's folder, which is published; choose another folder")
+        return folder
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -206,7 +206,7 @@ def make_server(options: ServeOptions) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def _allow_files() -> None:
+def _raise_file_limit() -> None:
     """Let every connection have its files: the usual limit of 1,024 is for programs that have few."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -218,6 +218,6 @@ def _allow_files() -> None:
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:
     """Serve until a signal stops it."""
-    _allow_files()
+    _raise_file_limit()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     server.run(sockets=[listening])

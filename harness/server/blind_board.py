@@ -68,7 +68,7 @@ def level_of(comparison: int) -> float:
 
 def submissions(hidden: HiddenTest) -> Database:
     """What was handed in to a blind test; beside its truth, since what may be shown follows from all of it."""
-    return Database(hidden.place / SUBMISSIONS, "submissions")
+    return Database(hidden.folder / SUBMISSIONS, "submissions")
 
 
 def shown_path(private: Path, sha256: str) -> Path:
@@ -97,7 +97,7 @@ class Board:
             raise DataError(f"{test.label}: its cases cannot be read")
         hidden.check_promise(public.script)
         answers = read_answers(given.path, public)
-        with FileLock(hidden.place / "lock"):
+        with FileLock(hidden.folder / "lock"):
             return self._judge(test, hidden, answers, given, charge or (lambda: None))
 
     def _judge(
@@ -123,7 +123,8 @@ class Board:
             tries = len(earlier)
             if best is not None and not is_better(judged, shown_path(self.private, best.shown), level_of(tries)):
                 ledger.add_submission(BoardEntry(given.by, given.name, digest))
-                return BoardReply(None, _repeated(best, tries))
+                text = f"not significantly better (try {tries}, p <= {level_of(tries):.2g} is needed)"
+                return BoardReply(None, f"{text}: the board still shows {_shown(best)}")
             return self._show(hidden, answers, given, judged, counts)
         finally:
             judged.unlink(missing_ok=True)
@@ -164,11 +165,6 @@ def _shown(entry: BoardEntry) -> str:
         return counted
     what = "weighted rate" if entry.measure == "rate" else entry.measure
     return f"{counted}, and ranks it by its {what}, {entry.value:.4f}"
-
-
-def _repeated(best: BoardEntry, tries: int) -> str:
-    level = f"{level_of(tries):.2g}"
-    return f"not significantly better (try {tries}, p <= {level} is needed): the board still shows {_shown(best)}"
 
 
 def write_judged(path: Path, hidden: HiddenTest, answers: BlindAnswers) -> Counts:
@@ -217,7 +213,7 @@ def is_better(new: Path, best: Path, level: float) -> bool:
 def _answers_sha256(answers: BlindAnswers) -> str:
     """The hash of what was answered and of the decision parameters, whatever else the file says."""
     digest = hashlib.sha256(msgspec.json.encode(answers.header.params))
-    for name, one in sorted(answers.answers.items()):
-        said = None if one.actual is msgspec.UNSET else one.actual
-        digest.update(msgspec.json.encode([name, said, one.error or None]))
+    for name, trial in sorted(answers.answers.items()):
+        answer = None if trial.actual is msgspec.UNSET else trial.actual
+        digest.update(msgspec.json.encode([name, answer, trial.error or None]))
     return digest.hexdigest()

@@ -76,29 +76,29 @@ class OpenConnections:
             self._waiting[connection] = connection.address
 
     def _drop_oldest(self, address: str | None = None) -> bool:
-        for connection, own in self._waiting.items():
-            if address in (None, own):
+        for connection, client in self._waiting.items():
+            if address in (None, client):
                 connection.drop()
                 return True
         return False
 
     def _is_proxy(self, host: str) -> bool:
         try:
-            found = ipaddress.ip_address(host)
+            address = ipaddress.ip_address(host)
         except ValueError:
             return False
-        return any(found in network for network in self.proxies)
+        return any(address in network for network in self.proxies)
 
 
 def address_key(host: str) -> str:
     """What counts as one address: an IPv4 address, or a network of IPv6."""
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return host
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
-        return str(ipaddress.ip_network((found, IPV6_PREFIX), strict=False))
-    return str(getattr(found, "ipv4_mapped", None) or found)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, IPV6_PREFIX), strict=False))
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 class GuardedProtocol(HttpToolsProtocol):

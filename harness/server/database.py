@@ -132,9 +132,9 @@ class Database:
     def find_token(self, text: str) -> Token | None:
         """What is known about a token; None if it is not valid."""
         name, _, secret = text[:_MAX_TOKEN_LENGTH].partition(":")
-        found = self._read(Token, "SELECT name, salt, sha256, created, per_day FROM tokens WHERE name = ?", (name,))
+        tokens = self._read(Token, "SELECT name, salt, sha256, created, per_day FROM tokens WHERE name = ?", (name,))
         # Hashed even if the name is unknown, so that timing does not reveal which names exist.
-        known = found[0] if found else Token(name, "", "", "", 0)
+        known = tokens[0] if tokens else Token(name, "", "", "", 0)
         return known if hmac.compare_digest(_hashed(secret, known.salt).encode(), known.sha256.encode()) else None
 
     def take(self, site: str, name: str, most: int, at: datetime) -> float:
@@ -150,10 +150,10 @@ class Database:
 
     def used(self, site: str, name: str, at: datetime) -> int:
         """How much of its day a name has used."""
-        found = self._read(
+        uses = self._read(
             tuple[int], "SELECT used FROM uses WHERE site = ? AND name = ? AND day = ?", (site, name, _day(at))
         )
-        return found[0][0] if found else 0
+        return uses[0][0] if uses else 0
 
     def submissions(self) -> list[BoardEntry]:
         """All submissions to a blind test, the oldest first."""

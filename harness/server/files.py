@@ -56,7 +56,10 @@ def is_unchanged(headers: Headers, etag: str, modified: float) -> bool:
 def requested_range(headers: Headers, size: int, etag: str, modified: float) -> tuple[int, int] | None:
     """The first byte and the one after the last; None for the whole file, also if several ranges are requested."""
     match = _RANGE.fullmatch(headers.get("range", ""))
-    if match is None or match[1] == match[2] == "" or not _if_range(headers.get("if-range"), etag, modified):
+    condition = headers.get("if-range")
+    # Only an exact match will do: two halves of different files do not make a file.
+    holds = condition is None or condition.strip() == etag or _date(condition) == int(modified)
+    if match is None or match[1] == match[2] == "" or not holds:
         return None
     if not match[1]:
         start, stop = max(0, size - int(match[2])), size
@@ -67,11 +70,6 @@ def requested_range(headers: Headers, size: int, etag: str, modified: float) -> 
     if start >= size or start >= stop:
         raise Unsatisfiable
     return start, stop
-
-
-def _if_range(condition: str | None, etag: str, modified: float) -> bool:
-    """Only an exact match will do: two halves of different files do not make a file."""
-    return condition is None or condition.strip() == etag or _date(condition) == int(modified)
 
 
 def _date(text: str) -> int | None:
@@ -125,22 +123,7 @@ class StaticFiles:
         if _NAMED.fullmatch(path) is None:
             raise HTTPException(404)
         # Not in a thread: stat takes less time than switching to a thread and back.
-        file = _find(self._root / path)
-        return await self._respond(request, file)
-
-    async def top(self, request: Request) -> Response:
-        """The top index, which changes."""
-        try:
-            top = self._top.read()
-        except DataError:
-            raise HTTPException(404) from None
-        file = _StoredFile(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
-        headers = file.headers(immutable=False)
-        if is_unchanged(request.headers, file.etag, file.modified):
-            return Response(status_code=304, headers=headers)
-        return _from_memory(request, file, top.data, headers)
-
-    async def _respond(self, request: Request, file: _StoredFile) -> Response:
+        file = _stored_file(self._root / path)
         headers = file.headers(immutable=True)
         if is_unchanged(request.headers, file.etag, file.modified):
             return Response(status_code=304, headers=headers)
@@ -157,6 +140,18 @@ class StaticFiles:
             return _from_memory(request, file, data, headers)
         return _Stream(request, file, headers)
 
+    async def top(self, request: Request) -> Response:
+        """The top index, which changes."""
+        try:
+            top = self._top.read()
+        except DataError:
+            raise HTTPException(404) from None
+        file = _StoredFile(self._root / TOP, len(top.data), top.modified, f'"{top.sha256}"', "application/json")
+        headers = file.headers(immutable=False)
+        if is_unchanged(request.headers, file.etag, file.modified):
+            return Response(status_code=304, headers=headers)
+        return _from_memory(request, file, top.data, headers)
+
     async def _compressed(self, file: _StoredFile) -> bytes:
         """The file in gzip; empty if that is not worthwhile."""
         if not MIN_COMPRESSED_BYTES <= file.size <= MAX_COMPRESSED_BYTES:
@@ -170,7 +165,7 @@ class StaticFiles:
         )
 
 
-def _find(path: Path) -> _StoredFile:
+def _stored_file(path: Path) -> _StoredFile:
     try:
         status = path.stat()
     except OSError:

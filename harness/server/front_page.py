@@ -22,7 +22,7 @@ _ORDERS: dict[str, tuple[str, Callable[[TestEntry], Any]]] = {
     "date": ("newest first", lambda entry: (_reversed_date(entry.published), entry.name)),
     "cases": ("most cases first", lambda entry: (-(entry.cases or 0), entry.name)),
     "transcripts": ("most transcripts first", lambda entry: (-entry.transcripts, entry.name)),
-    "best": ("best result first", lambda entry: (-(entry.best.place.merit if entry.best else -inf), entry.name)),
+    "best": ("best result first", lambda entry: (-(entry.best.ranked_by.merit if entry.best else -inf), entry.name)),
 }
 _MIN_CASES = (100, 1_000, 10_000, 100_000)
 
@@ -93,16 +93,16 @@ def _date(text: str) -> str:
 def render_test_list(site: ServedSite, state: SiteState, links: Links, query: TestQuery) -> str:
     """One page of the list as HTML."""
     tests = site.tests(state)
-    found = sorted(filter(query.matches, tests), key=_ORDERS[query.order][1])
+    matches = sorted(filter(query.matches, tests), key=_ORDERS[query.order][1])
     size = TESTS_PER_PAGE if links.served else MAX_IN_A_FILE
-    pages = max(1, -(-len(found) // size))
+    pages = max(1, -(-len(matches) // size))
     number = min(max(1, query.page), pages)
     return render_page(
         "tests.html",
         links=links,
         title=state.title,
-        entries=[(entry, leader(state, entry)) for entry in found[(number - 1) * size : number * size]],
-        found=len(found),
+        entries=[(entry, leader(state, entry)) for entry in matches[(number - 1) * size : number * size]],
+        found=len(matches),
         total=len(tests),
         query=query,
         tasks=[("", "any"), *((task, task) for task in sorted({entry.task for entry in tests}))],

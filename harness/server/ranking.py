@@ -60,15 +60,15 @@ class Ranking:
 
 def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None:
     """All transcripts by the measure, the design and the weights of their test; None if none can be measured."""
-    placed, left_out = _placed(state, entries)
-    if not placed:
+    measured, left_out = _measured(state, entries)
+    if not measured:
         return None
-    compared, unmatched = _compared(state, [entry for entry, _ in placed][:MAX_COMPARED])
-    first = placed[0][1]
+    compared, unmatched = _compared(state, [entry for entry, _ in measured][:MAX_COMPARED])
+    first = measured[0][1]
     return Ranking(
         rows=[
-            compared.get(entry.name) or RankingRow(entry, own.standing.value, own.interval.low, own.interval.high)
-            for entry, own in placed
+            compared.get(entry.name) or RankingRow(entry, run.standing.value, run.interval.low, run.interval.high)
+            for entry, run in measured
         ],
         measure=first.standing.measure,
         target=INDEPENDENT if first.target is None else f"for {target_text(first.target, first.stratum)}",
@@ -79,10 +79,10 @@ def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None
 
 
 def best_first(state: SiteState, entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-    """The transcripts in the order of their ranking; those without a place come last."""
-    placed = [entry for entry, _ in _placed(state, entries)[0]]
-    names = {entry.name for entry in placed}
-    return [*placed, *(entry for entry in entries if entry.name not in names)]
+    """The transcripts in the order of their ranking; those that cannot be measured come last."""
+    measured = [entry for entry, _ in _measured(state, entries)[0]]
+    names = {entry.name for entry in measured}
+    return [*measured, *(entry for entry in entries if entry.name not in names)]
 
 
 def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
@@ -97,43 +97,42 @@ def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
     try:
         test = find_test(state, entry.name)
         entries = [] if test is None else transcripts_of(state, test)
-        known = next((one for one in entries if one.name == best.name), None)
-        if known is None or _is_plain(header_of(state, known)):
+        known = next((transcript for transcript in entries if transcript.name == best.name), None)
+        if known is None:
             return best
-        placed, _ = _placed(state, entries)
+        header = header_of(state, known)
+        if header.test.main_measure == "rate" and header.design.get("weights", "cases") == "cases":
+            # The share of successes decides.
+            return best
+        measured, _ = _measured(state, entries)
     except DataError:
         return best
-    if not placed:
+    if not measured:
         return best
-    first, own = placed[0]
-    return BestEntry(first.name, first.rate, own.standing)
+    first, run = measured[0]
+    return BestEntry(first.name, first.rate, run.standing)
 
 
-def _is_plain(header: Header) -> bool:
-    """Whether the share of successes decides."""
-    return header.test.main_measure == "rate" and header.design.get("weights", "cases") == "cases"
-
-
-def _placed(
+def _measured(
     state: SiteState, entries: Sequence[TranscriptEntry]
 ) -> tuple[list[tuple[TranscriptEntry, RunStanding]], list[str]]:
     """Each with its standing, the best first, and the names of the others.
 
     A run of other cases is left out, so that it cannot spoil the ranking of the rest. The older of two equals is first.
     """
-    placed: list[tuple[TranscriptEntry, RunStanding]] = []
+    measured: list[tuple[TranscriptEntry, RunStanding]] = []
     left_out: list[str] = []
     reference: Path | None = None
     for entry in trusted_first(entries):
         try:
             path = run_path(state, entry)
-            placed.append((entry, _standing(path, reference or path)))
+            measured.append((entry, _standing(path, reference or path)))
         except HateError:
             left_out.append(entry.name)
             continue
         reference = reference or path
-    placed.sort(key=lambda one: (-one[1].standing.merit, one[0].published, one[0].name))
-    return placed, left_out
+    measured.sort(key=lambda pair: (-pair[1].standing.merit, pair[0].published, pair[0].name))
+    return measured, left_out
 
 
 @lru_cache(maxsize=MAX_KNOWN)
@@ -197,8 +196,8 @@ def _aligned(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[Alig
     answers = 1
     for entry in trusted:
         run = read_ranked(run_path(state, entry), entry.name)
-        common = math.lcm(answers, _answers(run))
         # Runs are aligned on the least common multiple of their answers per case.
+        common = math.lcm(answers, int(run.columns.repeat.max(initial=1)))
         fits = common == answers or (
             common <= MAX_ANSWERS and len(trusted) * len(set(run.columns.ids)) * common <= MAX_RECORDS
         )
@@ -224,11 +223,6 @@ def run_path(state: SiteState, entry: TranscriptEntry) -> Path:
     """The file with the outcomes; of a blind run it is not the one that is published."""
     judged = None if state.private is None else shown_path(state.private, entry.file.sha256)
     return judged if judged is not None and judged.is_file() else state.catalogue.store.file(entry.file)
-
-
-def _answers(run: Run) -> int:
-    """The number of answers per case."""
-    return int(run.columns.repeat.max(initial=1))
 
 
 def header_of(state: SiteState, entry: TranscriptEntry) -> Header:

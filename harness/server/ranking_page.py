@@ -53,7 +53,7 @@ class IntervalPlot:
 class Tick:
     """A mark on the axis."""
 
-    place: str
+    x: str
     text: str
 
 
@@ -64,19 +64,19 @@ class IntervalAxis:
     low: float
     high: float
 
-    def place(self, value: float) -> float:
+    def x(self, value: float) -> float:
         """Where a value is; outside of the line if it is beyond the ends."""
         return PLOT_MARGIN + (value - self.low) / ((self.high - self.low) or 1.0) * (PLOT_WIDTH - 2 * PLOT_MARGIN)
 
     def plot(self, low: float, value: float, high: float) -> IntervalPlot:
         """The bar of an interval."""
-        shown = [f"{self.place(one):.1f}" if one >= self.low else None for one in (low, value, high)]
+        shown = [f"{self.x(end):.1f}" if end >= self.low else None for end in (low, value, high)]
         return IntervalPlot(shown[0] or f"{PLOT_MARGIN / 2:.1f}", shown[1], shown[2], cut=low < self.low)
 
     @property
     def ticks(self) -> list[Tick]:
         """Round values, as on the scales of reports."""
-        return [Tick(f"{self.place(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MAX_TICKS)]
+        return [Tick(f"{self.x(tick):.1f}", f"{tick:g}") for tick in round_ticks(self.low, self.high, MAX_TICKS)]
 
 
 def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
@@ -116,7 +116,7 @@ class RankingTable:
         """What it is ranked by."""
         if self.ranking is not None:
             return self.ranking.measure
-        return next((row.entry.place.measure for row in self.rows), "")
+        return next((row.entry.ranked_by.measure for row in self.rows), "")
 
 
 def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
@@ -131,7 +131,7 @@ def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline
             plot = axis.plot(row.low, row.value, row.high)
             rows.append(_row(state, row.entry, row.value, baseline, plot=plot, **ranked))
     names = {row.entry.name for row in rows}
-    rows += [_row(state, entry, entry.place.value, baseline) for entry in entries if entry.name not in names]
+    rows += [_row(state, entry, entry.ranked_by.value, baseline) for entry in entries if entry.name not in names]
     return RankingTable(rows, ranking, axis)
 
 
@@ -140,7 +140,7 @@ def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, 
     return RankedRow(
         entry,
         value,
-        params=_own_params(header),
+        params=_changed_params(header),
         code=_web_address(header.algorithm.code),
         paper=_web_address(header.algorithm.paper),
         baseline=bool(baseline) and baseline in (entry.name, entry.algorithm),
@@ -148,24 +148,16 @@ def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, 
     )
 
 
-def _own_params(header: Header) -> str:
+def _changed_params(header: Header) -> str:
     """The parameters that differ from their defaults; all of them if these are not known."""
     defaults = header.defaults if isinstance(header.defaults, dict) else {}
-    own = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
-    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in own.items()), MAX_PARAMS_LENGTH)
+    changed = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
+    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in changed.items()), MAX_PARAMS_LENGTH)
 
 
 def _web_address(text: str | msgspec.UnsetType) -> str:
     """The address, if a page may link to it: a header may say anything."""
     return text if isinstance(text, str) and text.lower().startswith(("http://", "https://")) else ""
-
-
-def _sorted(rows: Sequence[RankedRow], order: str) -> list[RankedRow]:
-    if order == "name":
-        return sorted(rows, key=lambda row: row.entry.name.casefold())
-    if order == "date":
-        return sorted(rows, key=lambda row: row.entry.published, reverse=True)
-    return list(rows)
 
 
 def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
@@ -189,8 +181,8 @@ def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
         files=[(file.path, file.bytes, links.file(file.sha256)) for file in release.files[:MAX_FILES]],
         more_files=max(0, len(release.files) - MAX_FILES),
         interfaces=[
-            (one.name, [(file.path, file.bytes, links.file(file.sha256)) for file in one.files])
-            for one in test.index.interfaces[:MAX_INTERFACES]
+            (entry.name, [(file.path, file.bytes, links.file(file.sha256)) for file in entry.files])
+            for entry in test.index.interfaces[:MAX_INTERFACES]
         ],
     )
 
@@ -210,13 +202,18 @@ def _ranking_html(
 
     def make() -> str:
         table = ranking_table(site.state, entries, baseline)
+        listed = table.rows[:MAX_LISTED]
+        if order == "name":
+            listed.sort(key=lambda row: row.entry.name.casefold())
+        elif order == "date":
+            listed.sort(key=lambda row: row.entry.published, reverse=True)
         return render_page(
             "ranking.html",
             links=site.links,
             test=test,
             table=table,
             ranking=table.ranking,
-            rows=_sorted(table.rows[:MAX_LISTED], order),
+            rows=listed,
             more=max(0, len(table.rows) - MAX_LISTED),
             order=order,
             # Columns that would be empty are left out.
@@ -263,8 +260,8 @@ def data_table(table: RankingTable) -> Table:
 
 
 def _cells(row: RankedRow, measure: str) -> list[Cell]:
-    one = row.entry
-    ranked: list[Cell] = [row.rank, one.name, row.letters, measure, row.value, row.low, row.high]
-    counts: list[Cell] = [one.rate, *(getattr(one, name) for name in TALLY)]
-    about: list[Cell] = [row.params, one.published, one.by, row.code, row.paper, one.self_reported, one.isolation]
-    return [*ranked, *counts, *about, one.file.sha256]
+    entry = row.entry
+    ranked: list[Cell] = [row.rank, entry.name, row.letters, measure, row.value, row.low, row.high]
+    counts: list[Cell] = [entry.rate, *(getattr(entry, name) for name in TALLY)]
+    about: list[Cell] = [row.params, entry.published, entry.by, row.code, row.paper]
+    return [*ranked, *counts, *about, entry.self_reported, entry.isolation, entry.file.sha256]

@@ -45,10 +45,6 @@ ASSET_TYPES = {".css": "text/css", ".svg": "image/svg+xml", ".js": "text/javascr
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-def _escape_controls(value: Any) -> Any:
-    return safe(value) if type(value) is str else value
-
-
 def size_text(size: int) -> str:
     """A size in readable units."""
     value, unit = float(size), 0
@@ -72,7 +68,7 @@ _templates = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=_escape_controls,
+    finalize=lambda value: safe(value) if type(value) is str else value,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -172,17 +168,17 @@ class PageSite:
 
     def test(self, text: str) -> SiteTest:
         """A test by NAME or NAME@VERSION; a PageError if there is none."""
-        found = find_test(self.state, text)
-        if found is None:
+        test = find_test(self.state, text)
+        if test is None:
             raise PageError(404, "No such test here.")
-        return found
+        return test
 
     def entry(self, test: SiteTest, name: str) -> TranscriptEntry:
         """A transcript of a test; a PageError if there is none."""
-        found = self.state.catalogue.transcript(test.index, name, test.version.version)
-        if found is None:
+        entry = self.state.catalogue.transcript(test.index, name, test.version.version)
+        if entry is None:
             raise PageError(404, "No such transcript here.")
-        return found
+        return entry
 
     def part(self, kind: str, test: SiteTest, entries: Sequence[TranscriptEntry], make: Callable[[], str]) -> Markup:
         """A part of a page that takes long to compute; templates and reports escape all text themselves."""

@@ -95,11 +95,11 @@ def find_test(state: SiteState, text: str) -> SiteTest | None:
     """A test by NAME or NAME@VERSION."""
     name, _, version = text.partition("@")
     index = state.catalogue.test(name)
-    found = None if index is None else find_version(index, version)
-    return None if index is None or found is None else SiteTest(state.catalogue, index, found)
+    entry = None if index is None else find_version(index, version)
+    return None if index is None or entry is None else SiteTest(state.catalogue, index, entry)
 
 
 def transcripts_of(state: SiteState, test: SiteTest) -> list[TranscriptEntry]:
     """The transcripts of a version, the best first as far as the index knows."""
     entries = [e for e in state.catalogue.transcripts(test.index) if e.version == test.version.version]
-    return sorted(entries, key=lambda entry: (-entry.place.merit, entry.name))[:MAX_TRANSCRIPTS]
+    return sorted(entries, key=lambda entry: (-entry.ranked_by.merit, entry.name))[:MAX_TRANSCRIPTS]

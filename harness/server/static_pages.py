@@ -3,13 +3,13 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from harness import __version__
 from harness.files.caches import MemoryCache, memory_of
-from harness.report.formats import Format
 from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links
 from harness.server.ranking import MAX_CHOSEN, rank
@@ -110,23 +110,19 @@ def _test_files(state: SiteState, title: str, index: TestIndex) -> Iterator[Page
         test = SiteTest(state.catalogue, index, version)
         names = [test.full_name, *([index.name] if version == index.latest else [])]
         for name in names:
-            yield PageFile(f"tests/{name}{PAGE_SUFFIX}", [title, index], _test_page(name))
+            yield PageFile(f"tests/{name}{PAGE_SUFFIX}", [title, index], partial(render_test_page, text=name))
         entries = transcripts_of(state, test)
-        yield from _data_files(test, entries)
+        for name, (_, style) in PAGE_DATA.items() if entries else ():
+            make = partial(ranking_data, text=test.full_name, style=style)
+            yield PageFile(f"data/{test.full_name}/{name}", [version, entries], make)
         for entry in entries:
             path = f"transcripts/{test.full_name}/{entry.name}{PAGE_SUFFIX}"
-            yield PageFile(path, [title, version, entry], _transcript_page(test.full_name, entry.name))
+            yield PageFile(
+                path, [title, version, entry], partial(render_transcript_page, text=test.full_name, name=entry.name)
+            )
         if len(entries) > 1 and not version.blind:
             path = f"compare/{test.full_name}{PAGE_SUFFIX}"
             yield PageFile(path, [title, version, entries], _comparison(test, entries))
-
-
-def _test_page(name: str) -> Callable[[PageSite], str]:
-    return lambda site: render_test_page(site, name)
-
-
-def _transcript_page(test: str, name: str) -> Callable[[PageSite], str]:
-    return lambda site: render_transcript_page(site, test, name)
 
 
 def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[PageSite], str]:
@@ -138,12 +134,3 @@ def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[Pag
         return render_comparison_page(site, test.full_name, names[:MAX_CHOSEN])
 
     return make
-
-
-def _data_files(test: SiteTest, entries: list[TranscriptEntry]) -> Iterator[PageFile]:
-    for name, (_, style) in PAGE_DATA.items() if entries else ():
-        yield PageFile(f"data/{test.full_name}/{name}", [test.version, entries], _data(test.full_name, style))
-
-
-def _data(test: str, style: Format) -> Callable[[PageSite], str]:
-    return lambda site: ranking_data(site, test, style)

@@ -92,18 +92,18 @@ def judge_submission(state: SiteState, candidate: TranscriptCandidate) -> Transc
         if Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER) == candidate.counts
     ]
     columns: set[str] = set()
-    own = hashlib.sha256()
+    digest = hashlib.sha256()
 
     def watch(block: list[Trial]) -> None:
         columns.update(*(trial.columns for trial in block if trial.columns is not UNSET))
         if len(columns) > MAX_COLUMNS:
             raise TranscriptError(f"{candidate.path}: more than {MAX_COLUMNS} columns")
         if rivals:
-            own.update(_encoder.encode_lines(block))
+            digest.update(_encoder.encode_lines(block))
 
     judged = judge(state.catalogue, candidate, watch=watch)
     for entry in rivals:
-        if records_sha256(state.catalogue.store.file(entry.file)) == own.hexdigest():
+        if records_sha256(state.catalogue.store.file(entry.file)) == digest.hexdigest():
             whose = entry.by or "the owner of this site"
             raise NameTaken(f"{candidate.path}: {whose} has published the same records as '{entry.name}'")
     return judged

@@ -84,10 +84,12 @@ class Submissions:
 
     async def submit(self, request: Request) -> Response:
         """PUT /transcripts/TEST@VERSION/NAME."""
-        token = await self._token(request)
+        token = await self._find_token(request)
         if wait := self._allowed.take(token.name):
             raise _try_later(wait, f"{self.limits.per_hour} submissions per hour are allowed")
-        self._check_length(request)
+        length = request.headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit() or len(length) > 15 or int(length) > self.limits.largest:
+            raise self._too_large()
         test, name = request.path_params["test"], request.path_params["name"]
         async with self._scratch() as folder:
             path = folder / "submitted.jsonl"
@@ -95,7 +97,7 @@ class Submissions:
             await to_thread.run_sync(self._charge, token)
             return await to_thread.run_sync(self._publish, path, test, name, token.name, limiter=self._checkers)
 
-    async def _token(self, request: Request) -> Token:
+    async def _find_token(self, request: Request) -> Token:
         """The token of a request. A valid one counts whatever others at the same address, or proxy, have tried."""
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         token = await to_thread.run_sync(self.database.find_token, text.strip()) if scheme.lower() == "bearer" else None
@@ -117,11 +119,6 @@ class Submissions:
         # Several servers may serve one folder, and one file of tokens several.
         if wait := self.database.take(str(self.root.resolve()), name, most, datetime.now(UTC)):
             raise _try_later(wait, f"{most:,} submissions a day are allowed for {whose}")
-
-    def _check_length(self, request: Request) -> None:
-        length = request.headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or len(length) > 15 or int(length) > self.limits.largest:
-            raise self._too_large()
 
     def _too_large(self) -> HTTPException:
         return HTTPException(413, f"More than {self.limits.largest:,} bytes; gzip it, or ask the site's owner.")
@@ -167,7 +164,9 @@ class Submissions:
             if blind is not None and blind.version.blind:
                 return self._judge(blind, BlindSubmission(path, name, submitter))
             candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
-            self._check_test(candidate, test)
+            run = candidate.header.test
+            if test not in (run.name, f"{run.name}@{run.version}"):
+                raise HTTPException(422, f"a transcript of {run.name[:100]}@{run.version[:100]}, sent to {test[:100]}")
             self._check_isolation(path, candidate.header)
             judged = judge_submission(self._site.state(), candidate)
             change = publish(self.root, [judged], signer=self.signer)
@@ -178,7 +177,7 @@ class Submissions:
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
             text = text.replace(str(self.root), "this site")
             raise HTTPException(409 if isinstance(error, NameTaken) else 422, text) from None
-        return _answer(candidate, change.items[0].status)
+        return _receipt(candidate, change.items[0].status)
 
     def _check_isolation(self, path: Path, header: Header) -> None:
         if self.limits.isolated and header.isolation != "process":
@@ -213,14 +212,8 @@ class Submissions:
         headers = {"location": page, "cache-control": "no-store"}
         return JSONResponse(content, 201 if reply.status is PublishStatus.NEW else 200, headers)
 
-    def _check_test(self, candidate: TranscriptCandidate, test: str) -> None:
-        """Check that the transcript belongs to the test that the address names."""
-        own = candidate.header.test
-        if test not in (own.name, f"{own.name}@{own.version}"):
-            raise HTTPException(422, f"a transcript of {own.name[:100]}@{own.version[:100]}, sent to {test[:100]}")
 
-
-def _answer(candidate: TranscriptCandidate, status: PublishStatus) -> Response:
+def _receipt(candidate: TranscriptCandidate, status: PublishStatus) -> Response:
     test = candidate.header.test
     page = f"/transcripts/{test.name}@{test.version}/{candidate.name}"
     sha256 = candidate.ref.sha256

@@ -139,13 +139,13 @@ class _PublishedRuns(OpenedTranscripts):
 
     @cached_property
     def _runs(self) -> list[Run]:
-        found = []
+        runs = []
         for source, entry in zip(self.sources, self.entries, strict=True):
             columns = read_columns(source.path, name=entry.name)
             algorithm = msgspec.structs.replace(columns.header.algorithm, name=entry.name)
             header = msgspec.structs.replace(columns.header, algorithm=algorithm)
-            found.append(Run(replace(columns, header=header), entry.name, entry.name))
-        return found
+            runs.append(Run(replace(columns, header=header), entry.name, entry.name))
+        return runs
 
 
 def _material(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> ReportMaterial:

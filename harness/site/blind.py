@@ -63,8 +63,8 @@ def commitment(salt: str, digest: str) -> str:
 
 def private_folder(root: Path) -> Path:
     """Where a site keeps what it does not publish, unless told otherwise."""
-    place = root.resolve()
-    return place.with_name(place.name + SUFFIX)
+    folder = root.resolve()
+    return folder.with_name(folder.name + SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,16 @@ def hide_test(path: Path, private: Path) -> BlindSplit:
         raise ScriptError(f"{path}: no cases")
     cases = candidate.case_set
     _check_suitable(cases.script)
-    told = told_columns(cases)
-    place = private / f"{cases.name}@{cases.script.version}"
-    if not place.exists():
-        _make_place(place, candidate, told)
-    manifest = read_manifest(place)
+    revealing = revealing_columns(cases)
+    folder = private / f"{cases.name}@{cases.script.version}"
+    if not folder.exists():
+        _make_folder(folder, candidate, revealing)
+    manifest = read_manifest(folder)
     if manifest.digest != cases.digest:
         raise UsageError(
-            f"{place}: another test with this name and version is hidden there; give the test a new version"
+            f"{folder}: another test with this name and version is hidden there; give the test a new version"
         )
-    script = next((place / PUBLIC).glob("*.hate.toml"))
+    script = next((folder / PUBLIC).glob("*.hate.toml"))
     public = read_test_candidate(script)
     # An older version hid fewer columns, and what is published never changes.
     shown = {name for case in public.case_set or () for name in case.columns}
@@ -101,7 +101,7 @@ def hide_test(path: Path, private: Path) -> BlindSplit:
         f"column '{name}' tells the truth, and is published already; give the test a new version to hide it"
         if name in shown
         else f"column '{name}' tells the truth, so it is hidden too"
-        for name in told
+        for name in revealing
     ]
     return BlindSplit(public, [*notes, *_suspicions(cases)])
 
@@ -118,19 +118,19 @@ def _check_suitable(script: Script) -> None:
         raise UsageError(f"{script.path}: answers of a {script.task.name} test are files, which cannot be handed in")
 
 
-def told_columns(cases: CaseSet) -> list[str]:
+def revealing_columns(cases: CaseSet) -> list[str]:
     """Columns that tell the class or the truth of the claim: beyond chance, or exactly and with few values."""
     classes: set[str] = set()
-    found: dict[str, _ColumnTruth] = {}
+    columns: dict[str, _ColumnTruth] = {}
     for case in cases:
         classes.add(truth_of(case))
         for name in case.columns:
-            found.setdefault(name, _ColumnTruth()).add(case.column(name), case)
+            columns.setdefault(name, _ColumnTruth()).add(case.column(name), case)
     # In a small test nothing is beyond chance, but a few values that name the classes are hidden all the same.
-    most = VALUES_A_CLASS * max(2, len(classes))
-    exact = {name for name, column in found.items() if 1 < len(column.classes) <= most and column.tells}
-    told = exact.union(telling_columns(cases, truth_of))
-    return [name for name in found if name in told]
+    max_values = VALUES_A_CLASS * max(2, len(classes))
+    exact = {name for name, column in columns.items() if 1 < len(column.classes) <= max_values and column.tells}
+    revealing = exact.union(telling_columns(cases, truth_of))
+    return [name for name in columns if name in revealing]
 
 
 class _ColumnTruth:
@@ -161,7 +161,8 @@ def _suspicions(cases: CaseSet) -> Iterator[str]:
     for what in ("id", "input"):
         named = [case for case in cases if case.real_class]
         classes = {case.real_class for case in named}
-        if len(classes) > 1 and all(_names_class(case, what) for case in named):
+        names = [(Path(case.column(what)).name.casefold(), case.real_class.casefold()) for case in named]
+        if len(classes) > 1 and all(real_class in name for name, real_class in names):
             yield f"the {what} of every case contains its class; rename them if that is no coincidence"
     if folders_tell(cases):
         yield "the folder that an input is in tells its class; put all inputs into one folder"
@@ -174,47 +175,38 @@ def _labelled_elsewhere(cases: CaseSet) -> int:
     return sum(str(case.input) in known for case in cases) if known else 0
 
 
-def _names_class(case: Case, what: str) -> bool:
-    return case.real_class.casefold() in Path(case.column(what)).name.casefold()
-
-
-def _make_place(place: Path, candidate: TestCandidate, told: Collection[str]) -> None:
+def _make_folder(folder: Path, candidate: TestCandidate, revealing: Collection[str]) -> None:
     """All or nothing, and for its owner's eyes only."""
-    part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.part")
     try:
-        if not place.parent.exists():
-            place.parent.mkdir(parents=True)
-            place.parent.chmod(0o700)
+        if not folder.parent.exists():
+            folder.parent.mkdir(parents=True)
+            folder.parent.chmod(0o700)
         part.mkdir(mode=0o700)
-        script = _copy_whole(part / WHOLE, candidate)
+        for file in candidate.release.files:
+            target = part / WHOLE / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(candidate.sources[file.ref], target)
+        script = load_script(part / WHOLE / candidate.release.script)
         salt = secrets.token_hex(32)
-        public = _write_public(part / PUBLIC, script, told, commitment(salt, script.digest))
-        # Whatever is wrong with it must be known before it has a place.
+        public = _write_public(part / PUBLIC, script, revealing, commitment(salt, script.digest))
+        # Whatever is wrong with it must be known before it is moved into place.
         read_test_candidate(public.path)
         manifest = HiddenManifest(script.name, script.version, script.digest, public.digest, salt)
         (part / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
-        part.rename(place)
+        part.rename(folder)
     except OSError as error:
         raise OutputError(
-            f"{place}: {error.strerror or error}; name a folder that is not served with --private"
+            f"{folder}: {error.strerror or error}; name a folder that is not served with --private"
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _copy_whole(folder: Path, candidate: TestCandidate) -> Script:
-    for file in candidate.release.files:
-        target = folder / file.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(candidate.sources[file.ref], target)
-    return load_script(folder / candidate.release.script)
-
-
-def _write_public(folder: Path, script: Script, told: Collection[str], promise: str) -> Script:
+def _write_public(folder: Path, script: Script, revealing: Collection[str], promise: str) -> Script:
     """The same files, but a table without the truth, and a script that says so."""
     shutil.copytree(script.folder, folder)
-    own = {"expect"} if script.task.shows_claim else set()
-    hidden = {*HIDDEN_COLUMNS, *told} - own
+    hidden = {*HIDDEN_COLUMNS, *revealing} - ({"expect"} if script.task.shows_claim else set())
     if script.file.cases.table is not None:
         (folder / script.file.cases.table).unlink()
     parsed = read_toml(script.path)[0]
@@ -231,10 +223,10 @@ def _write_table(folder: Path, script: Script, hidden: Collection[str]) -> str:
     """The public columns of all cases, in the format that they came in if that is text."""
     name = script.file.cases.table
     if name is None:
-        found = [dict(row) for row in script.file.cases.case or []]
+        cases = [dict(row) for row in script.file.cases.case or []]
     else:
-        found = [row for _, row in rows(script.folder / name)]
-    shown = [{key: value for key, value in row.items() if key not in hidden} for row in found]
+        cases = [row for _, row in rows(script.folder / name)]
+    shown = [{key: value for key, value in row.items() if key not in hidden} for row in cases]
     if name is None or not name.lower().endswith((".csv", ".tsv")):
         name = f"{Path(name or 'cases').with_suffix('')}.jsonl"
         lines = [msgspec.json.encode(row) + b"\n" for row in shown]
@@ -249,7 +241,10 @@ def _write_table(folder: Path, script: Script, hidden: Collection[str]) -> str:
 
 def _public_design(design: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """What the design says without hidden columns; the site uses all of it."""
-    kept = {key: value for key, value in design.items() if key != "weights" and not _names(value) & set(hidden)}
+    columns = {
+        key: {value} if isinstance(value, str) else set(value) for key, value in design.items() if key != "weights"
+    }
+    kept = {key: design[key] for key, names in columns.items() if not names & set(hidden)}
     weights = design.get("weights", "cases")
     of_column = isinstance(weights, str) and weights not in (*hidden, "equal")
     if of_column or "stratum" in kept:
@@ -257,47 +252,43 @@ def _public_design(design: Mapping[str, Any], hidden: Collection[str]) -> dict[s
     return kept
 
 
-def _names(value: Any) -> set[str]:
-    return {value} if isinstance(value, str) else set(value)
-
-
-def read_manifest(place: Path) -> HiddenManifest:
+def read_manifest(folder: Path) -> HiddenManifest:
     """What is hidden in a folder; a DataError if that cannot be read."""
     try:
-        return msgspec.json.decode((place / MANIFEST).read_bytes(), type=HiddenManifest)
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=HiddenManifest)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise DataError(f"{place / MANIFEST}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise DataError(f"{folder / MANIFEST}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 @dataclass(frozen=True)
 class HiddenTest:
     """The whole of a blind test, where the truth is."""
 
-    place: Path
+    folder: Path
 
     @cached_property
     def manifest(self) -> HiddenManifest:
         """What belongs together."""
-        return read_manifest(self.place)
+        return read_manifest(self.folder)
 
     @cached_property
     def cases(self) -> CaseSet:
         """The cases with the truth; a DataError unless they are what the public script promises."""
-        script = load_script(next((self.place / WHOLE).glob("*.hate.toml")))
+        script = load_script(next((self.folder / WHOLE).glob("*.hate.toml")))
         if script.digest != self.manifest.digest:
-            raise DataError(f"{self.place}: the hidden test was changed; restore it")
+            raise DataError(f"{self.folder}: the hidden test was changed; restore it")
         return cases_without_data(script)
 
     def check_promise(self, public: Script) -> None:
         """A DataError unless this is what the published test commits to."""
         if (public.digest, public.file.test.blind) != (self.manifest.public, self.manifest.commitment):
-            raise DataError(f"{self.place}: not the hidden part of {public.name} {public.version} as it is published")
+            raise DataError(f"{self.folder}: not the hidden part of {public.name} {public.version} as it is published")
 
 
 def find_hidden(private: Path, name: str, version: str) -> HiddenTest | None:
     """The hidden part of a test; None if it is not here."""
-    place = private / f"{name}@{version}"
-    return HiddenTest(place) if (place / MANIFEST).is_file() else None
+    folder = private / f"{name}@{version}"
+    return HiddenTest(folder) if (folder / MANIFEST).is_file() else None
 
 
 @dataclass(frozen=True)
@@ -310,24 +301,24 @@ class BlindAnswers:
 
 def read_answers(path: Path, public: CaseSet) -> BlindAnswers:
     """The answers, complete and of this test; a TranscriptError says what is wrong. Says nothing about the truth."""
-    found: dict[str, BlindTrial] = {}
+    answers: dict[str, BlindTrial] = {}
     with open_transcript(path, record=BlindTrial) as reader:
         header = reader.header
         _check_header(path, header, public)
         for line in reader.lines():
             name = line.trial.id
-            if name in found:
-                raise TranscriptError(f"{path}:{len(found) + 2}: case '{name[:100]}' appears twice")
-            found[name] = line.trial  # type: ignore[assignment]  # that is what was asked for
+            if name in answers:
+                raise TranscriptError(f"{path}:{len(answers) + 2}: case '{name[:100]}' appears twice")
+            answers[name] = line.trial  # type: ignore[assignment]  # that is what was asked for
     if reader.end is None or not reader.end.sha256:
         raise TranscriptError(
             f"{path}: incomplete, it has no end line with a sha256; finish it with `hate run --resume`"
         )
     expected = {case.id for case in public}
-    if found.keys() != expected:
-        odd = next(iter(found.keys() - expected), None) or next(iter(expected - found.keys()))
+    if answers.keys() != expected:
+        odd = next(iter(answers.keys() - expected), None) or next(iter(expected - answers.keys()))
         raise TranscriptError(f"{path}: case '{odd[:100]}' is missing, or not of the test; hand in a complete run")
-    return BlindAnswers(header, found)
+    return BlindAnswers(header, answers)
 
 
 def _check_header(path: Path, header: Header, public: CaseSet) -> None:

@@ -75,7 +75,7 @@ def configured_sites() -> list[SiteConfig]:
     config = read_config()
     addresses = os.environ[SITES].split() if SITES in os.environ else config.sites
     # Two spellings of an address are one site.
-    return list({one.address: one for one in (site_config(address, config) for address in addresses)}.values())
+    return list({site.address: site for site in (site_config(address, config) for address in addresses)}.values())
 
 
 def site_config(address: str, config: UserConfig | None = None) -> SiteConfig:

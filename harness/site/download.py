@@ -141,8 +141,8 @@ def _inner_cause(error: BaseException) -> BaseException | None:
 
 def encryption_reason(error: requests.exceptions.SSLError) -> str:
     """Why there is no encrypted connection."""
-    said, where, _ = str(error).partition(" (_ssl")
-    match = re.search(r"\[SSL: (\w+)\] (.*)", said, re.DOTALL) if where else None
+    text, mark, _ = str(error).partition(" (_ssl")
+    match = re.search(r"\[SSL: (\w+)\] (.*)", text, re.DOTALL) if mark else None
     if match and match[1] == "CERTIFICATE_VERIFY_FAILED":
         return f"the server's certificate is not valid: {match[2].removeprefix('certificate verify failed: ')}"
     return f"no encrypted connection: {match[2] if match else first_line(error)}"
@@ -261,18 +261,16 @@ class _Transfer:
                     address = redirected(address, response.headers["Location"])
         raise DataError(f"{self.request.name}: more than {MAX_REDIRECTS} redirects, the last to {masked(address.url)}")
 
-    def _headers(self) -> dict[str, str]:
-        encoding = "gzip" if self.request.compressed else "identity"
-        partial_size = _partial_size(self.request, self.target)
-        part = {"Range": f"bytes={partial_size}-"} if partial_size else {}
-        return {"User-Agent": f"hate/{__version__}", "Accept-Encoding": encoding} | part | self.request.conditions
-
     def _get(self, session: requests.Session, address: Address) -> requests.Response:
-        limits = self.request.limits
+        limits, partial_size = self.request.limits, _partial_size(self.request, self.target)
+        encoding = "gzip" if self.request.compressed else "identity"
+        part = {"Range": f"bytes={partial_size}-"} if partial_size else {}
         with request_errors(self.request.name):
             return session.get(
                 address.url,
-                headers=self._headers(),
+                headers={"User-Agent": f"hate/{__version__}", "Accept-Encoding": encoding}
+                | part
+                | self.request.conditions,
                 auth=address.credentials,
                 allow_redirects=False,
                 stream=True,
@@ -285,7 +283,10 @@ class _Transfer:
         if status == HTTPStatus.NOT_MODIFIED and self.request.known is not None and self.request.conditions:
             return self.request.known
         partial_size = _partial_size(self.request, self.target)
-        if status == HTTPStatus.OK or (status == HTTPStatus.PARTIAL_CONTENT and _continues(response, partial_size)):
+        # Whether a partial response begins where the partial file ends.
+        content_range = response.headers.get("Content-Range", "").strip()
+        continues = partial_size > 0 and content_range.startswith(f"bytes {partial_size}-")
+        if status == HTTPStatus.OK or (status == HTTPStatus.PARTIAL_CONTENT and continues):
             start = 0 if status == HTTPStatus.OK else partial_size
             return ResponseBody(self.request, response, start, self.abandoned).save(self.target)
         text = f"HTTP {status} {response.reason or ''}".rstrip()
@@ -295,11 +296,6 @@ class _Transfer:
         if retry_policy(self.request.limits).is_retry("GET", status):
             raise TryAgain(text, after=retry_after(response.headers.get("Retry-After", "")))
         raise DataError(f"{self.request.name}: {text}")
-
-
-def _continues(response: requests.Response, partial_size: int) -> bool:
-    """Whether a partial response begins where the partial file ends."""
-    return partial_size > 0 and response.headers.get("Content-Range", "").strip().startswith(f"bytes {partial_size}-")
 
 
 @dataclass(frozen=True)

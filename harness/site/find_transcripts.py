@@ -20,7 +20,7 @@ from harness.errors import DataError, HateError, OutputError, TranscriptError, U
 from harness.site.catalogue import Catalogue
 from harness.site.config import configured_sites, site_config
 from harness.site.layout import TestIndex, TranscriptEntry
-from harness.site.local_runs import ROOT, SUFFIXES, LocalRun, bundled_runs, one_line, own_runs, transcript_stem
+from harness.site.local_runs import ROOT, SUFFIXES, LocalRun, bundled_runs, one_line, transcript_stem, user_runs
 from harness.site.remote import remote_transcript
 from harness.site.request import DownloadLimits
 from harness.site.sites import TEST_IN_ADDRESS, Sites, open_site, page_address, sites
@@ -74,9 +74,9 @@ class KnownTranscripts:
     """
 
     @cached_property
-    def own(self) -> list[LocalRun]:
-        """The user's runs."""
-        return own_runs()
+    def user_runs(self) -> list[LocalRun]:
+        """Those under the working folder."""
+        return user_runs()
 
     @cached_property
     def bundled(self) -> list[LocalRun]:
@@ -85,11 +85,11 @@ class KnownTranscripts:
 
     def names(self) -> set[str]:
         """All names that are known on this machine."""
-        return self.own_names() | {name for run in self.bundled for name in (run.stem, run.full_name)}
+        return self.user_names() | {name for run in self.bundled for name in (run.stem, run.full_name)}
 
-    def own_names(self) -> set[str]:
+    def user_names(self) -> set[str]:
         """The names of the user's runs."""
-        return set[str]().union(*(run.names for run in self.own))
+        return set[str]().union(*(run.names for run in self.user_runs))
 
     def open(self, texts: Sequence[str], limits: DownloadLimits | None = None) -> list[Source]:
         """The transcripts that a user means, each a path, a URL, TEST/NAME, NAME or `-`.
@@ -99,22 +99,22 @@ class KnownTranscripts:
         (standard input, a pipe) is copied to a temporary file that is removed when the program ends. The records are
         not checked here.
         """
-        found = [_direct(text, limits or DownloadLimits()) or self._by_name(text) for text in texts]
+        matches = [_direct(text, limits or DownloadLimits()) or self._by_name(text) for text in texts]
         test = None
-        if any(isinstance(one, NameMatches) and len(one.tests) != 1 for one in found):
-            test = _common_test(found)
-            found = [one if isinstance(one, Source) or one.tests else one.at_sites(test) for one in found]
-            test = _common_test(found)
-        chosen = [one if isinstance(one, Source) else one.choose(test) for one in found]
+        if any(isinstance(match, NameMatches) and len(match.tests) != 1 for match in matches):
+            test = _common_test(matches)
+            matches = [match if isinstance(match, Source) or match.tests else match.at_sites(test) for match in matches]
+            test = _common_test(matches)
+        chosen = [match if isinstance(match, Source) else match.choose(test) for match in matches]
         return [replace(source, typed=text) for source, text in zip(chosen, texts, strict=True)]
 
     def published(self, text: str) -> Source:
         """The published transcript with this name, downloaded if it is at a site; a UsageError lists what exists."""
         matches = self.bundled_as(text)
-        found = _published_source(_only_match(text, list(matches.values()))) if matches else _at_sites(text)
-        if found is None:
+        source = _published_source(_only_match(text, list(matches.values()))) if matches else _at_sites(text)
+        if source is None:
             raise UsageError(f"{text}: no such file and no published transcript of that name; {self.hint(text)}")
-        return found
+        return source
 
     def published_header(self, header: Header) -> Header | None:
         """The header of the bundled run of the same algorithm on the same test, if there is one."""
@@ -127,9 +127,9 @@ class KnownTranscripts:
         test_name, at, version = test.partition("@")
         named = {run.path.parent.name: run for run in self.bundled if run.stem == name}
         return {
-            own: run
-            for own, run in named.items()
-            if not slash or own == test_name
+            folder: run
+            for folder, run in named.items()
+            if not slash or folder == test_name
             if not at or (run.header is not None and run.header.test.version == version)
         }
 
@@ -137,14 +137,16 @@ class KnownTranscripts:
         """All that a name may mean on this machine."""
         # Files that are no transcripts are known by the names of the runs of an algorithm: NAME, NAME-2.
         numbered = re.compile(rf"{re.escape(text)}(-[0-9]+)?\.(jsonl|parquet).*")
-        own = [run for run in self.own if text in run.names or (not run.names and numbered.fullmatch(run.path.name))]
-        own.sort(key=lambda run: run.order, reverse=True)
-        complete = [run for run in own if not run.flaw]
+        runs = [
+            run for run in self.user_runs if text in run.names or (not run.names and numbered.fullmatch(run.path.name))
+        ]
+        runs.sort(key=lambda run: run.order, reverse=True)
+        complete = [run for run in runs if not run.flaw]
         by_test: dict[str, list[LocalRun]] = {}
         # Algorithms go before files.
         for run in [run for run in complete if run.algorithm == text] or complete:
             by_test.setdefault(run.test, []).append(run)
-        return NameMatches(one_line(text), by_test, [run for run in own if run.flaw], self.bundled_as(text), self)
+        return NameMatches(one_line(text), by_test, [run for run in runs if run.flaw], self.bundled_as(text), self)
 
     def _by_name(self, text: str) -> "Source | NameMatches":
         """TEST/NAME, which is always a published transcript, or all that a NAME may mean."""
@@ -178,7 +180,7 @@ class NameMatches:
 
     text: str
     # The user's complete runs by test, newest first.
-    own: dict[str, list[LocalRun]]
+    complete: dict[str, list[LocalRun]]
     # The user's other files of that name, newest first.
     skipped: list[LocalRun]
     # By test.
@@ -188,15 +190,15 @@ class NameMatches:
     @property
     def tests(self) -> set[str]:
         """The tests that it may belong to."""
-        return {*self.own, *self.bundled}
+        return {*self.complete, *self.bundled}
 
     def choose(self, test: str | None = None) -> Source:
         """The transcript to use, for this test or any; a UsageError if the name is ambiguous."""
         # Noted even if the name is unambiguous: the user may have meant a damaged transcript.
         other = f"the file {self.text} is not a transcript" if Path(self.text).is_file() else ""
-        own = [runs for name, runs in self.own.items() if test in (None, name)]
-        if own:
-            runs = max(own, key=lambda runs: runs[0].order)
+        candidates = [runs for name, runs in self.complete.items() if test in (None, name)]
+        if candidates:
+            runs = max(candidates, key=lambda runs: runs[0].order)
             return _source(runs[0], self._note(runs), other)
         run = _only_match(self.text, [run for name, run in self.bundled.items() if test in (None, name)])
         return _published_source(run, self._published_note(run.full_name, run), other)
@@ -205,14 +207,14 @@ class NameMatches:
         """A transcript that only sites have: of the test of the others, or the only one with that name."""
         if "/" in self.text:
             raise self._missing()
-        found = _at_sites(f"{test}/{self.text}") if test is not None else None
-        found = found or _at_sites(self.text)
-        if found is not None:
-            note = self._published_note(found.full_name, LocalRun(found.path))
+        source = _at_sites(f"{test}/{self.text}") if test is not None else None
+        source = source or _at_sites(self.text)
+        if source is not None:
+            note = self._published_note(source.full_name, LocalRun(source.path))
         else:
-            found = self._without_ending(test)
-            note = f"{self.text} is not here: {found.full_name} is the published transcript"
-        return replace(found, note="; ".join(filter(None, [found.note, note])))
+            source = self._without_ending(test)
+            note = f"{self.text} is not here: {source.full_name} is the published transcript"
+        return replace(source, note="; ".join(filter(None, [source.note, note])))
 
     def _without_ending(self, test: str | None) -> Source:
         """A file that is not here, but whose name without its ending is published: the tutorial's warlock.out.
@@ -225,10 +227,10 @@ class NameMatches:
         here = [run for name, run in self.known.bundled_as(stem).items() if test in (None, name)]
         if here:
             return _published_source(_only_match(self.text, here))
-        found = _at_sites(stem if test is None else f"{test}/{stem}")
-        if found is None:
+        source = _at_sites(stem if test is None else f"{test}/{stem}")
+        if source is None:
             raise self._missing()
-        return found
+        return source
 
     def _note(self, runs: Sequence[LocalRun]) -> str:
         """Which run was chosen, how old it is and its parameters; empty if there was no choice."""
@@ -241,10 +243,10 @@ class NameMatches:
     def _others(self, runs: Sequence[LocalRun]) -> Iterator[str]:
         """What else there was to choose from."""
         run = runs[0]
-        where = f" on {run.test}" if len(self.own) > 1 else ""
+        where = f" on {run.test}" if len(self.complete) > 1 else ""
         if len(runs) > 1 or where:
             yield f"the newest of {len(runs):,}{where}" if len(runs) > 1 else f"the one{where}"
-        others = [name for name in self.own if name != run.test]
+        others = [name for name in self.complete if name != run.test]
         if others:
             yield f"there are runs on {' and '.join(others[:MAX_NAMED])} too"
         newer = [other for other in self.skipped if other.test == run.test and other.order[:2] > run.order[:2]]
@@ -261,11 +263,13 @@ class NameMatches:
 
     def _published_note(self, full_name: str, run: LocalRun) -> str:
         """Why a published transcript was chosen although the user has runs; empty if there are none."""
-        if not (self.own or self.skipped):
+        if not (self.complete or self.skipped):
             return ""
-        own = f"your own runs are on {', '.join(self.own)}" if self.own else ""
         how_old = "" if run.header is None else f", {run.how_old}"
-        why = own or f"{self.skipped[0].path} {self.skipped[0].flaw}"
+        if self.complete:
+            why = f"your own runs are on {', '.join(self.complete)}"
+        else:
+            why = f"{self.skipped[0].path} {self.skipped[0].flaw}"
         return f"{self.text} is the published {full_name}{how_old} ({why})"
 
     def _missing(self) -> HateError:
@@ -280,21 +284,27 @@ class NameMatches:
             )
         # TEST/NAME never means the user's own run, even if its path looks like that.
         test, slash, name = self.text.rpartition("/")
-        if slash and (runs := self.known.named(name).own.get(test)):
+        if slash and (runs := self.known.named(name).complete.get(test)):
             hint = f"TEST/NAME is a published transcript; your own run is {name}, or {runs[0].path}"
         else:
-            hint = self.known.hint(self.text, sorted(self.known.own_names()))
+            hint = self.known.hint(self.text, sorted(self.known.user_names()))
         return UsageError(f"{self.text}: no such file, no run here and no published transcript of that name; {hint}")
 
 
-def _common_test(found: Sequence[Source | NameMatches]) -> str | None:
+def _common_test(matches: Sequence[Source | NameMatches]) -> str | None:
     """The test that all can belong to; if there are several, that of the newest run. None if there is none."""
-    possible = [tests for one in found if (tests := one.tests)]
+    possible = [tests for match in matches if (tests := match.tests)]
     common = set.intersection(*possible) if possible else set()
     if len(common) < 2:
         return common.pop() if common else None
-    own = [runs[0] for one in found if isinstance(one, NameMatches) for test, runs in one.own.items() if test in common]
-    return max(own, key=lambda run: run.order).test if own else None
+    newest = [
+        runs[0]
+        for match in matches
+        if isinstance(match, NameMatches)
+        for test, runs in match.complete.items()
+        if test in common
+    ]
+    return max(newest, key=lambda run: run.order).test if newest else None
 
 
 def _only_match(text: str, matches: Sequence[LocalRun]) -> LocalRun:
@@ -369,23 +379,23 @@ def _from_url(url: str, limits: DownloadLimits) -> Source:
     """The transcript in the file at a URL, or that whose page has this address; both are downloaded."""
     if (published := _at_address(url)) is not None:
         return published
-    found = remote_transcript(url, limits)
+    download = remote_transcript(url, limits)
     stem = one_line(transcript_stem(unquote(Path(url_path(url)).name)))
-    return Source(found.path, one_line(masked(url)), stem or "transcript", found.note)
+    return Source(download.path, one_line(masked(url)), stem or "transcript", download.note)
 
 
 def _at_address(url: str) -> Source | None:
-    found = _ADDRESS.fullmatch(page_address(url))
-    if found is None or found["transcript"].endswith(SUFFIXES):
+    match = _ADDRESS.fullmatch(page_address(url))
+    if match is None or match["transcript"].endswith(SUFFIXES):
         return None
     try:
-        catalogue, note = open_site(site_config(found["site"]))
+        catalogue, note = open_site(site_config(match["site"]))
     except HateError:
         return None
-    test = found["name"] + (f"@{found['version']}" if found["version"] else "")
-    known = _site_entry(catalogue, f"{test}/{found['transcript']}")
+    test = match["name"] + (f"@{match['version']}" if match["version"] else "")
+    known = _site_entry(catalogue, f"{test}/{match['transcript']}")
     if known is None:
-        raise UsageError(f"{masked(url)}: no transcript '{found['transcript']}' of {test} at {catalogue.store.name}")
+        raise UsageError(f"{masked(url)}: no transcript '{match['transcript']}' of {test} at {catalogue.store.name}")
     return _site_source(catalogue, *known, note)
 
 
@@ -396,14 +406,14 @@ def _at_sites(text: str) -> Source | None:
     searched = sites()
     for _, catalogue in searched:
         try:
-            found = _site_entry(catalogue, text)
+            entry = _site_entry(catalogue, text)
         except UsageError:
             raise
         except HateError as error:
             searched.refuse(error)
             continue
-        if found is not None:
-            return _site_source(catalogue, *found, "; ".join(searched.notes))
+        if entry is not None:
+            return _site_source(catalogue, *entry, "; ".join(searched.notes))
     searched.raise_refusal()
     return None
 
@@ -443,7 +453,8 @@ def site_transcripts_of(test: str, digest: str, searched: Sites) -> Iterator[Sou
     for _, catalogue in searched:
         try:
             index = catalogue.test(test)
-            entries = [] if index is None else [one for one in catalogue.transcripts(index) if one.digest == digest]
+            known = () if index is None else catalogue.transcripts(index)
+            entries = [entry for entry in known if entry.digest == digest]
         except HateError as error:
             searched.refuse(error)
             continue

@@ -6,6 +6,7 @@ content. A reader with a top index therefore sees one consistent state of the si
 
 import hashlib
 import re
+from pathlib import PurePosixPath
 from typing import Annotated, Generic, TypeVar
 
 import msgspec
@@ -94,7 +95,7 @@ class BestEntry(Struct, frozen=True):
     standing: Standing | None = None
 
     @property
-    def place(self) -> Standing:
+    def ranked_by(self) -> Standing:
         """What it leads with."""
         return self.standing or Standing.by_rate(self.rate)
 
@@ -210,7 +211,7 @@ class TranscriptEntry(Struct, frozen=True):
         return (self.TP + self.TN) / self.tests if self.tests else 0.0
 
     @property
-    def place(self) -> Standing:
+    def ranked_by(self) -> Standing:
         """What it is ranked by; the share of successes if nothing else is known."""
         return self.standing or Standing.by_rate(self.rate)
 
@@ -306,17 +307,12 @@ def decode_release(data: bytes, name: str) -> Release:
     paths = [file.path for file in release.files]
     for path in paths:
         check_inside(path, name)
-    folders = {parent for path in paths for parent in _parents(path)}
+    folders = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
     if len(set(paths)) < len(paths) or folders & set(paths):
         raise DataError(f"{name}: two files with the same path; not a release of a test")
     if release.script not in paths or "/" in release.script:
         raise DataError(f"{name}: no script '{release.script:.100}' among its files; not a release of a test")
     return release
-
-
-def _parents(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:number]) for number in range(1, len(parts))]
 
 
 _BAD_CHARACTERS = re.compile('[\x00-\x1f\x7f\\\\:*?"<>|\ud800-\udfff]')

@@ -113,8 +113,8 @@ class LocalRun:
 def timestamp(text: str) -> float | None:
     """A time in a transcript as seconds since 1970; None if the text is not a time."""
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).timestamp()
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).timestamp()
     except (ValueError, OverflowError):
         return None
 
@@ -146,24 +146,24 @@ def transcript_files(root: Path, pattern: str = "*/*") -> Iterator[Path]:
             yield path
 
 
-def own_runs() -> list[LocalRun]:
+def user_runs() -> list[LocalRun]:
     """The user's, under the working folder."""
     return [LocalRun(path) for path in transcript_files(ROOT)]
 
 
 def runs_here() -> list[LocalRun]:
     """Those with a header, finished or not, and those that -o put into the working folder itself."""
-    runs = [*own_runs(), *(LocalRun(path) for path in transcript_files(Path(), "*"))]
+    runs = [*user_runs(), *(LocalRun(path) for path in transcript_files(Path(), "*"))]
     return [run for run in runs if run.header is not None]
 
 
 def bundled_runs() -> list[LocalRun]:
     """Those that ship with the harness; if there is a plain and a compressed file, the plain one."""
-    found: dict[str, LocalRun] = {}
+    by_name: dict[str, LocalRun] = {}
     for run in map(LocalRun, transcript_files(bundled("transcripts"))):
         if not run.path.name.endswith(UNFINISHED):
-            found.setdefault(run.full_name, run)
-    return list(found.values())
+            by_name.setdefault(run.full_name, run)
+    return list(by_name.values())
 
 
 def glance_at_run(path: Path) -> TranscriptSummary:

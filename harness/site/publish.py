@@ -84,7 +84,9 @@ def publish(
         if change.top is None and (renewed or top != current_top(root)):
             change.top = replace(top, serial=top.serial + 1, published=change.now)
         if change.top is not None:
-            change.top = replace(change.top, expires=_expires(change.top.lifetime))
+            end = datetime.now(UTC) + timedelta(days=change.top.lifetime)
+            expires = f"{end:%Y-%m-%dT%H:%M:%SZ}" if change.top.lifetime else ""
+            change.top = replace(change.top, expires=expires)
             data = encode(change.top)
             writer.put_top(data, None if signer is None else signer.sign(data))
     return change
@@ -138,10 +140,6 @@ def _check_signer(top: Top, key: str, allowed: Sequence[str] | None, *, has_root
 def root_chain(root: Path, top: Top) -> RootChain | None:
     """The root documents of the site in a folder; None if it has no root key."""
     return None if top.root is None else read_chain(top.root, FolderStore(root), str(root))
-
-
-def _expires(days: int) -> str:
-    return f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}" if days else ""
 
 
 def _usable(root: Path) -> Path:
@@ -256,11 +254,13 @@ def tidy(root: Path, *, grace: float = GRACE) -> RemovedFiles:
     folder.read_top()
     with lock_site(root):
         data, top = folder.read_top()
-        needed = {signature_path(ref_of(data).sha256), *_needed(Catalogue(folder, top))}
+        needed = {signature_path(ref_of(data).sha256), *_needed_paths(Catalogue(folder, top))}
         for ref in () if (chain := root_chain(root, top)) is None else chain.refs:
             needed |= {index_path(ref.sha256), signature_path(ref.sha256)}
         count = size = 0
-        for path in _stored(root):
+        kinds = ("index", "files", "signatures")
+        stored = [path for kind in kinds for path in (root / kind).rglob("*") if path.is_file()]
+        for path in stored:
             status = path.stat()
             if path.relative_to(root).as_posix() not in needed and status.st_mtime < time.time() - grace:
                 path.unlink()
@@ -268,22 +268,17 @@ def tidy(root: Path, *, grace: float = GRACE) -> RemovedFiles:
         return RemovedFiles(count, size)
 
 
-def _stored(root: Path) -> list[Path]:
-    kinds = ("index", "files", "signatures")
-    return [path for kind in kinds for path in (root / kind).rglob("*") if path.is_file()]
-
-
-def _needed(site: Catalogue) -> Iterator[str]:
+def _needed_paths(site: Catalogue) -> Iterator[str]:
     """The path of every file that the top index leads to."""
     yield from (index_path(ref.sha256) for ref, _ in site.name_tree.nodes(site.store))
     for ref, node in site.test_tree.nodes(site.store):
         yield index_path(ref.sha256)
         for entry in node.entries if isinstance(node, Leaf) else []:
             yield index_path(entry.index.sha256)
-            yield from _of_test(site, site.index_of(entry))
+            yield from _test_paths(site, site.index_of(entry))
 
 
-def _of_test(site: Catalogue, index: TestIndex) -> Iterator[str]:
+def _test_paths(site: Catalogue, index: TestIndex) -> Iterator[str]:
     yield from (file_path(file.sha256) for entry in index.interfaces for file in entry.files)
     for version in index.versions:
         yield index_path(version.release.sha256)

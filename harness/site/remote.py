@@ -126,7 +126,7 @@ def remote_file(url: str, limits: DownloadLimits, expected: FileFormat) -> Downl
         url, limits, known=known, body_filter=lambda blocks: expected.body_filter(masked(url), blocks)
     )
     try:
-        return _downloaded(request, expected)
+        return _new_or_known(request, expected)
     except Unreachable as error:
         if known is None:
             raise
@@ -138,7 +138,7 @@ class _Unchanged(Exception):
     """The known copy is current."""
 
 
-def _downloaded(request: DownloadRequest, expected: FileFormat) -> Download:
+def _new_or_known(request: DownloadRequest, expected: FileFormat) -> Download:
     """The file in the cache: a new one, or the known copy if it is current."""
     # Imported here, because most commands never need it and it takes long to import.
     from harness.site.download import download
@@ -178,15 +178,8 @@ def _check_header(name: str, path: Path) -> None:
         pass
 
 
-def _unfiltered(_name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return iter(blocks)
-
-
-def _unchecked(_name: str, _path: Path) -> None:
-    """The reader of the file checks it."""
-
-
-ANY_FILE = FileFormat(_unfiltered, _unchecked)
+# The reader of the file checks it.
+ANY_FILE = FileFormat(lambda _name, blocks: iter(blocks), lambda _name, _path: None)
 TRANSCRIPT_FILE = FileFormat(_transcript_blocks, _check_header)
 
 

@@ -60,7 +60,7 @@ class RootChain:
     @property
     def roots(self) -> set[str]:
         """All root keys, past and present."""
-        return {one.root for one in self.documents}
+        return {document.root for document in self.documents}
 
     def holds(self, version: int, sha256: str) -> bool:
         """Whether a document that was seen earlier is part of this chain."""
@@ -69,22 +69,22 @@ class RootChain:
 
 def read_chain(latest: Ref, files: SignedFiles, name: str) -> RootChain:
     """All root documents of a site, every signature checked; a DataError if one is missing or wrong."""
-    found: list[tuple[RootDocument, Ref, bytes]] = []
+    signed: list[tuple[RootDocument, Ref, bytes]] = []
     ref: Ref | None = latest
     while ref is not None:
         data = files.index(ref)
         document = decode(data, RootDocument, f"{name}: root document")
-        if document.hate != "root" or document.format != FORMAT or len(found) >= MAX_ROOTS:
+        if document.hate != "root" or document.format != FORMAT or len(signed) >= MAX_ROOTS:
             raise DataError(f"{name}: not a root document of format {FORMAT}; refused")
-        found.append((document, ref, data))
+        signed.append((document, ref, data))
         ref = document.previous
-    found.reverse()
-    for number, (document, ref, data) in enumerate(found, 1):
+    signed.reverse()
+    for number, (document, ref, data) in enumerate(signed, 1):
         if document.version != number:
             raise DataError(f"{name}: root document {document.version} in place {number} of its chain; refused")
-        signer = found[max(0, number - 2)][0].root
+        signer = signed[max(0, number - 2)][0].root
         check_signature(data, files.signature(ref.sha256), signer, f"{name}: root document {number}")
-    return RootChain([one for one, _, _ in found], [ref for _, ref, _ in found])
+    return RootChain([document for document, _, _ in signed], [ref for _, ref, _ in signed])
 
 
 @dataclass(frozen=True)

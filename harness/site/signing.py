@@ -79,12 +79,6 @@ def public_text(public: "Ed25519PublicKey") -> str:
     return KIND + base64.b64encode(public.public_bytes_raw()).decode()
 
 
-def _public(key: str) -> "Ed25519PublicKey":
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(_key_bytes(key) or b"")
-
-
 def _key_bytes(key: str) -> bytes | None:
     if not key.startswith(KIND):
         return None
@@ -104,6 +98,7 @@ def check_signature(data: bytes, signature: bytes | None, key: str, name: str) -
     """A DataError unless the signature file holds this key's signature of these bytes."""
     _require_library()
     from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     if not is_key(key):
         raise DataError(f"{name}: '{key:.80}' is not a key; a key is {KIND} and 32 bytes in base64")
@@ -111,6 +106,7 @@ def check_signature(data: bytes, signature: bytes | None, key: str, name: str) -
         raise DataError(f"{name}: signed by {key}, but its signature is missing; refused")
     decoded = decode(signature, Signature, f"{name}: signature")
     try:
-        _public(key).verify(base64.b64decode(decoded.signature, validate=True), data)
+        public = Ed25519PublicKey.from_public_bytes(_key_bytes(key) or b"")
+        public.verify(base64.b64decode(decoded.signature, validate=True), data)
     except (InvalidSignature, binascii.Error, ValueError):
         raise DataError(f"{name}: not signed by {key}: the index was changed; refused") from None

@@ -113,7 +113,9 @@ class TreeUpdate(Generic[Entry]):
     def _below(self, subtree: Subtree | None, prefix: str, keys: dict[str, str]) -> Subtree | None:
         node = self.tree.node(self.indexes, subtree, prefix) if subtree is not None else Leaf[Entry]([])
         if isinstance(node, Leaf):
-            groups = _by_name(node.entries)
+            groups: dict[str, list[Entry]] = {}
+            for entry in node.entries:
+                groups.setdefault(entry.name, []).append(entry)
             for name in keys.values():
                 groups[name] = self.change(name, groups.get(name, []))
             return _build_node([entry for name in sorted(groups) for entry in groups[name]], prefix, self.write)
@@ -123,13 +125,6 @@ class TreeUpdate(Generic[Entry]):
             child = self._below(children.pop(digit, None), prefix + digit, below)
             children |= {digit: child} if child is not None else {}
         return _branch(children, self.write)
-
-
-def _by_name(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(entry.name, []).append(entry)
-    return groups
 
 
 def _build_node(entries: list[Entry], prefix: str, write: Write) -> Subtree | None:

@@ -129,8 +129,8 @@ def _sha256(data: bytes) -> str:
 
 def _path(site: SiteConfig) -> Path:
     """The record of a site, whatever credentials its address has."""
-    place = parse(site.address).url if is_url(site.address) else str(Path(site.address).resolve())
-    return trust_folder() / f"{_sha256(place.encode())}.json"
+    address = parse(site.address).url if is_url(site.address) else str(Path(site.address).resolve())
+    return trust_folder() / f"{_sha256(address.encode())}.json"
 
 
 def last_seen(site: SiteConfig) -> TrustRecord:

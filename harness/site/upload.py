@@ -90,23 +90,23 @@ def _with_retries(upload: Upload, abandoned: threading.Event) -> SubmissionRecei
 
 
 def _attempt(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:
-    with upload.path.open("rb") as file, requests.Session() as session:
-        body = _Body(file, upload.path.stat().st_size, upload.name, abandoned)
-        with body, _put(session, upload, body) as response:
+    with (
+        upload.path.open("rb") as file,
+        requests.Session() as session,
+        _Body(file, upload.path.stat().st_size, upload.name, abandoned) as body,
+    ):
+        with request_errors(masked(upload.url)):
+            response = session.put(
+                upload.url,
+                data=body,
+                headers={"User-Agent": f"hate/{__version__}", "Accept": "application/json"},
+                auth=_Bearer(upload.token),
+                allow_redirects=False,
+                stream=True,
+                timeout=(_LIMITS.connect_seconds, _LIMITS.silent_seconds),
+            )
+        with response:
             return _receipt(upload, response)
-
-
-def _put(session: requests.Session, upload: Upload, body: "_Body") -> requests.Response:
-    with request_errors(masked(upload.url)):
-        return session.put(
-            upload.url,
-            data=body,
-            headers={"User-Agent": f"hate/{__version__}", "Accept": "application/json"},
-            auth=_Bearer(upload.token),
-            allow_redirects=False,
-            stream=True,
-            timeout=(_LIMITS.connect_seconds, _LIMITS.silent_seconds),
-        )
 
 
 class _Bearer(requests.auth.AuthBase):
@@ -129,9 +129,10 @@ class _Body:
     name: str
     abandoned: threading.Event
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "_Body":
         if (listener := progress_listener()) is not None:
             listener.begin(self.name, self.size, 0)
+        return self
 
     def __exit__(self, *_: object) -> None:
         if (listener := progress_listener()) is not None:
@@ -153,25 +154,25 @@ class _Body:
 
 
 def _receipt(upload: Upload, response: requests.Response) -> SubmissionReceipt:
-    status, text = response.status_code, _text(response)
+    status, text = response.status_code, _answer_text(response)
     name = masked(upload.url)
     if status in (HTTPStatus.OK, HTTPStatus.CREATED):
         try:
             return msgspec.json.decode(text, type=SubmissionReceipt)
         except msgspec.MsgspecError:
-            raise DataError(f"{name}: not a site that takes transcripts: {_first(text)}") from None
+            raise DataError(f"{name}: not a site that takes transcripts: {_first_line(text)}") from None
     if response.is_redirect:
-        place = masked(response.headers.get("Location", ""))
-        raise DataError(f"{name}: redirected to {place}; tokens are not sent on, give that address with --to")
-    said = _first(text) or response.reason or ""
+        location = masked(response.headers.get("Location", ""))
+        raise DataError(f"{name}: redirected to {location}; tokens are not sent on, give that address with --to")
+    reason = _first_line(text) or response.reason or ""
     if retry_policy(_LIMITS).is_retry("PUT", status):
-        raise TryAgain(f"HTTP {status}: {said}", after=retry_after(response.headers.get("Retry-After", "")))
+        raise TryAgain(f"HTTP {status}: {reason}", after=retry_after(response.headers.get("Retry-After", "")))
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        said = f"{said}; this site takes no transcripts, ask its owner about `hate serve --tokens`"
-    raise SubmissionRefused(f"{name}: refused, HTTP {status}: {said}")
+        reason = f"{reason}; this site takes no transcripts, ask its owner about `hate serve --tokens`"
+    raise SubmissionRefused(f"{name}: refused, HTTP {status}: {reason}")
 
 
-def _text(response: requests.Response) -> str:
+def _answer_text(response: requests.Response) -> str:
     try:
         data: Any = response.raw.read(MAX_ANSWER_BYTES, decode_content=True)
     except Exception as error:
@@ -179,5 +180,5 @@ def _text(response: requests.Response) -> str:
     return bytes(data).decode(errors="replace")
 
 
-def _first(text: str) -> str:
+def _first_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0][:500]

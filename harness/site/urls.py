@@ -49,14 +49,10 @@ def masked(url: str) -> str:
         return re.sub(r"//[^/]*@", "//***@", url)
     host = parts.netloc.rpartition("@")
     netloc = f"***@{host[2]}" if host[1] else parts.netloc
-    return urlunsplit(parts._replace(netloc=netloc, query=_masked_query(parts.query)))
-
-
-def _masked_query(query: str) -> str:
-    fields = parse_qsl(query, keep_blank_values=True)
-    if not any(_SECRET.search(name) for name, _ in fields):
-        return query
-    return urlencode([(name, "***" if _SECRET.search(name) else value) for name, value in fields], safe="*")
+    query, fields = parts.query, parse_qsl(parts.query, keep_blank_values=True)
+    if any(_SECRET.search(name) for name, _ in fields):
+        query = urlencode([(name, "***" if _SECRET.search(name) else value) for name, value in fields], safe="*")
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
 
 
 def parse(url: str) -> Address:
@@ -92,7 +88,7 @@ def normalised(url: str) -> str:
     host = f"[{host}]" if ":" in host else host.rstrip(".")
     netloc = host if port == PORTS[scheme] else f"{host}:{port}"
     user, at, _ = parts.netloc.rpartition("@")
-    plain = _ESCAPED.sub(lambda found: _plain_escape(found[0]), parts.path)
+    plain = _ESCAPED.sub(lambda escape: _plain_escape(escape[0]), parts.path)
     path = re.sub("/+", "/", normpath(plain)) if plain else ""
     return urlunsplit((scheme, user + at + netloc, path.rstrip("/"), parts.query, ""))
 
@@ -113,10 +109,10 @@ def redirected(address: Address, location: str) -> Address:
         raise DataError(f"{here}: redirected to {masked(there)}, which is not an http or https address") from None
     if address.origin[0] == "https" and target.origin[0] != "https":
         raise DataError(f"{here}: redirected to {masked(there)}, which is not encrypted; refused")
-    return Address(target.url, address.credentials if _same_host(address, target) else None)
+    return Address(target.url, address.credentials if _is_same_host(address, target) else None)
 
 
-def _same_host(one: Address, other: Address) -> bool:
+def _is_same_host(first: Address, other: Address) -> bool:
     """Whether the origins are equal, or differ only by a redirect from port 80 to https on port 443."""
-    upgrade = (one.origin[0], one.origin[2], other.origin[0], other.origin[2]) == ("http", 80, "https", 443)
-    return one.origin == other.origin or (upgrade and one.origin[1] == other.origin[1])
+    upgrade = (first.origin[0], first.origin[2], other.origin[0], other.origin[2]) == ("http", 80, "https", 443)
+    return first.origin == other.origin or (upgrade and first.origin[1] == other.origin[1])

@@ -9,7 +9,7 @@ import pytest
 
 from harness.bundled import bundled
 from tests.analysis.transcripts import clustered, figure_5, transcript
-from tests.site.own_transcripts import write_run
+from tests.site.run_files import write_run
 from tests.workshop import Workshop
 
 PAIR_KEYS = {

@@ -16,7 +16,7 @@ import harness
 from harness.files.durable import is_locked
 from harness.report.status import duration
 from harness.transcript.status import Follower
-from tests.site.own_transcripts import write_run
+from tests.site.run_files import write_run
 from tests.workshop import Workshop, command, wait_until
 
 # Answers at once until the sixth case, then waits for a file; the third case is an error.

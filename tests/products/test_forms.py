@@ -24,8 +24,8 @@ from harness.transcript import kept_columns
 from tests.products.conftest import AllRuns
 from tests.products.subjects import SUBJECTS, Record, Runs
 from tests.rooms import of_commands_here
-from tests.site.own_transcripts import write_run
 from tests.site.published_site import served
+from tests.site.run_files import write_run
 from tests.workshop import Workshop
 
 JSON = ("--format", "json")

@@ -10,8 +10,8 @@ import pytest
 from harness.bundled import bundled
 from harness.site.find_transcripts import KnownTranscripts
 from tests.rooms import of_commands_here
-from tests.site.own_transcripts import CASES, ago, open_source, refused, successes, write_run
 from tests.site.published_site import make_site, run_transcript, tiny
+from tests.site.run_files import CASES, ago, open_source, refused, successes, write_run
 from tests.workshop import Workshop, command
 
 NUMBERS = ("mine.jsonl", "mine-2.jsonl", "mine-3.jsonl")

@@ -13,7 +13,7 @@ from harness.errors import HateError
 from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
-from tests.site.own_transcripts import open_source
+from tests.site.run_files import open_source
 from tests.site.serving import Handler, Page, Server, body, in_turn, serving
 from tests.workshop import Workshop
 

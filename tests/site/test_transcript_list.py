@@ -5,7 +5,7 @@ import pytest
 from harness.errors import TranscriptError
 from harness.report.text import width
 from harness.transcript.read import glance, summarise
-from tests.site.own_transcripts import ago, write_run
+from tests.site.run_files import ago, write_run
 from tests.workshop import Record, Workshop
 
 DEFAULTS = {"bits": 10, "tuples": 128}
