@@ -127,9 +127,9 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
     """Curves over a threshold."""
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
-    curves = make_curves(runs, options, precise=view.precise)
+    curves = make_curves(runs, options, precise=view.has_average_precision)
     for curve in curves:
-        if view.over_rates and not curve.has_negatives:
+        if view.needs_fpr and not curve.has_negatives:
             raise UsageError(
                 f"hate {view.name}: {curve.name} found {curve.elements}, and places without one cannot be counted, so "
                 "there is no false positive rate; use hate pr or hate froc"

@@ -11,23 +11,23 @@ from harness.report.curve_view import (
     AxisPair,
     CurveView,
     ViewAxis,
-    false_positives,
+    false_positive_axis,
     fnr_band,
     precision_band,
+    rank_axis,
     rank_band,
-    ranks,
     recall_band,
     tpr_band,
-    unit,
-    upper_rates,
+    unit_axis,
+    upper_rate_axis,
 )
 
 if TYPE_CHECKING:
     from harness.api.curve_result import CurveResult
     from harness.api.transcripts import Given, Transcripts
 
-_FPR = ViewAxis("fpr", "false-positive rate", unit)
-_PRECISION = ViewAxis("precision", "precision", unit)
+_FPR = ViewAxis("fpr", "false-positive rate", unit_axis)
+_PRECISION = ViewAxis("precision", "precision", unit_axis)
 
 ROC = CurveView(
     name="roc",
@@ -45,7 +45,7 @@ ROC = CurveView(
     description="The true-positive rate over the false-positive rate. Guessing would give the dashed diagonal.",
     summary="Areas and equal error rates",
     x=_FPR,
-    y=ViewAxis("tpr", "true-positive rate", unit),
+    y=ViewAxis("tpr", "true-positive rate", unit_axis),
     axes={"linear": AxisPair(diagonal=True), "log": AxisPair(x="log", legend_at="top left")},
     band=tpr_band,
     square=True,
@@ -79,7 +79,7 @@ DET = CurveView(
     description="The false-negative rate over the false-positive rate: the nearer to the lower left, the better.",
     summary="Areas and equal error rates",
     x=_FPR,
-    y=ViewAxis("fnr", "false-negative rate", unit),
+    y=ViewAxis("fnr", "false-negative rate", unit_axis),
     axes={
         "normal": AxisPair("normal", "normal", diagonal=True),
         "log": AxisPair("log", "log", diagonal=True),
@@ -114,7 +114,7 @@ PR = CurveView(
     title="Precision over recall",
     description="The precision over the recall: the higher and the further to the right, the better.",
     summary="Precision and recall",
-    x=ViewAxis("tpr", "recall", unit),
+    x=ViewAxis("tpr", "recall", unit_axis),
     y=_PRECISION,
     axes={"linear": AxisPair(legend_at="bottom left")},
     band=precision_band,
@@ -146,8 +146,8 @@ FROC = CurveView(
     title="Free-response curve",
     description="The share of objects found over the false positives per image.",
     summary="Recall at so many false positives per image",
-    x=ViewAxis("fppi", "false positives per image", false_positives),
-    y=ViewAxis("recall", "recall", unit),
+    x=ViewAxis("fppi", "false positives per image", false_positive_axis),
+    y=ViewAxis("recall", "recall", unit_axis),
     axes={"log": AxisPair(x="log2")},
     band=recall_band,
     step="post",
@@ -182,8 +182,8 @@ CMC = CurveView(
     title="Cumulative match curve",
     description="The share of probes whose right identity is found at this rank or better.",
     summary="Recognition rates",
-    x=ViewAxis("rank", "rank", ranks),
-    y=ViewAxis("rate", "identification rate", upper_rates),
+    x=ViewAxis("rank", "rank", rank_axis),
+    y=ViewAxis("rate", "identification rate", upper_rate_axis),
     axes={"log": AxisPair(x="log")},
     band=rank_band,
     step="post",

@@ -63,11 +63,11 @@ class ChartAxis:
         if self.scale == "linear":
             return [(tick, f"{tick:g}") for tick in round_ticks(self.low, self.high, CHART_TICKS)]
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        ticks = [factor * 10.0**power for power in powers for factor in ((1, 2, 5) if self.dense else (1,))]
+        ticks = [factor * 10.0**power for power in powers for factor in ((1, 2, 5) if self.is_dense else (1,))]
         return [(tick, f"{tick:g}") for tick in ticks if self.low * (1 - 1e-9) <= tick <= self.high * (1 + 1e-9)]
 
     @property
-    def dense(self) -> bool:
+    def is_dense(self) -> bool:
         """Whether 2 and 5 are marked beside 1 and 10."""
         return self.high / self.low < FEW_POWERS
 

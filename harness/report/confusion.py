@@ -23,7 +23,7 @@ def confusion_blocks(
             class_table(confusion, confidence),
         ]
         rows: list[list[Cell]] = [
-            [pair.truth, pair.answer, count(pair.count), pair.share] for pair in confusion.confused[:pairs]
+            [pair.truth, pair.answer, count_cell(pair.count), pair.share] for pair in confusion.confused[:pairs]
         ]
         confused = Table(["truth", "mistaken for", "times", "share of truth"], rows)
         blocks.append(confused if rows else Paragraphs(["No class was mistaken for another."]))
@@ -43,11 +43,11 @@ def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[float]], whole: boo
 
 def matrix_table(labels: Sequence[str], matrix: Sequence[Sequence[float]]) -> Table:
     """Rows truth, columns the answer, refusals last."""
-    rows: list[list[Cell]] = [[label, *map(count, row)] for label, row in zip(labels, matrix, strict=True)]
+    rows: list[list[Cell]] = [[label, *map(count_cell, row)] for label, row in zip(labels, matrix, strict=True)]
     return Table(["truth", *labels, REFUSED], rows)
 
 
-def count(number: float) -> Cell:
+def count_cell(number: float) -> Cell:
     """A number of cases or pixels; weighted ones need not be whole."""
     return number if isinstance(number, int) else ExactNumber(round(number, 4))
 
@@ -68,7 +68,7 @@ def class_table(confusion: Confusion, confidence: float) -> Table:
     level = percent(confidence)
     columns = ["class", confusion.words, "recall", f"recall {level}", "answered", "precision", f"precision {level}"]
     rows: list[list[Cell]] = [
-        [recall.label, count(recall.cases), *_rate(recall), count(precision.cases), *_rate(precision)]
+        [recall.label, count_cell(recall.cases), *_rate(recall), count_cell(precision.cases), *_rate(precision)]
         for recall, precision in zip(confusion.recall, confusion.precision, strict=True)
     ]
     if confusion.iou is not None:

@@ -49,7 +49,7 @@ def count_table(
 ) -> Table:
     """Swept parameters first, then the tutorial's columns, then the rate with its interval, by design if known."""
     known = designs or [None] * len(rows)
-    weighted = any(_weighs(design) for design in known)
+    weighted = any(_is_weighted(design) for design in known)
     columns = [*swept, *COUNTS, *(["weighted"] * weighted)]
     columns += ["95 % interval"] * interval
     lines: list[list[Cell]] = []
@@ -85,7 +85,7 @@ def count_cells(counts: Counts) -> list[Cell]:
     return [getattr(counts, name) for name in COUNTS]
 
 
-def _weighs(design: DesignRate | None) -> bool:
+def _is_weighted(design: DesignRate | None) -> bool:
     return design is not None and design.sampling is not None and design.sampling.weights != "cases"
 
 
@@ -117,7 +117,7 @@ def rate_words(counts: Counts, design: DesignRate | None) -> str:
     interval = f"95 % interval {interval_text(rate_interval(counts, design))}"
     if design is None or design.estimate is None:
         return f"rate {counts.rate:.4f}, {interval}"
-    what = "weighted rate" if _weighs(design) else "rate"
+    what = "weighted rate" if _is_weighted(design) else "rate"
     return f"{what} {design.estimate.value:.4f}, {interval} {design_words(design).removeprefix('interval ')}"
 
 

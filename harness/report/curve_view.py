@@ -31,7 +31,7 @@ class AxisPair:
 AxisMaker = Callable[["ViewAxis", str, "Sequence[Curve]"], ChartAxis]
 
 
-def over_values(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
+def value_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From the smallest to the largest value."""
     values = [value for curve in curves for value in curve.columns[axis.column].tolist()]
     return replace(ChartAxis.over(axis.label, values), scale=scale)
@@ -43,10 +43,10 @@ class ViewAxis:
 
     column: str
     label: str
-    limits: AxisMaker = over_values
+    limits: AxisMaker = value_axis
 
 
-def unit(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
+def unit_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From 0 to 1; where 0 cannot be shown, from half of the smallest rate above 0."""
     if scale == "linear":
         return ChartAxis(axis.label, 0.0, 1.0)
@@ -59,7 +59,7 @@ def unit(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     return ChartAxis(axis.label, floor, high, scale, ticks, floor, unit=", %")
 
 
-def false_positives(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
+def false_positive_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From 1/8, or lower if a curve has found something before, past the last point, but not beyond 64."""
     values = [value for curve in curves for value in curve.columns[axis.column].tolist()]
     low = min(1 / 8, max(min((number for number in values if number > 0), default=1 / 8), 1 / 64))
@@ -69,13 +69,13 @@ def false_positives(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> Char
     return ChartAxis(axis.label, low, high, scale, ticks, floor=low)
 
 
-def ranks(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
+def rank_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From rank 1 to the last."""
     last = max(float(curve.columns[axis.column][-1]) for curve in curves)
     return ChartAxis(axis.label, 1.0, max(2.0, last), scale, floor=1.0)
 
 
-def upper_rates(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
+def upper_rate_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> ChartAxis:
     """From a little below the lowest limit to 1."""
     lowest = min(curve.columns["low" if curve.bands else axis.column][0] for curve in curves)
     return ChartAxis(axis.label, max(0.0, float(lowest) - 0.05), 1.0, scale)
@@ -164,11 +164,11 @@ class CurveView:
     equal: bool = False
 
     @property
-    def over_rates(self) -> bool:
+    def needs_fpr(self) -> bool:
         """Whether it needs a false positive rate."""
         return "fpr" in (self.x.column, self.y.column)
 
     @property
-    def precise(self) -> bool:
+    def has_average_precision(self) -> bool:
         """Whether the average precision is shown, and so gets an interval."""
         return "average_precision" in self.summaries

@@ -34,7 +34,7 @@ def curve_blocks(
         blocks.append(mean_table(curves))
     if len(crossed) > MAX_SENTENCES:
         blocks.append(crossing_table(crossed))
-    return [*blocks, Paragraphs(sentences(curves, crossed))]
+    return [*blocks, Paragraphs(curve_sentences(curves, crossed))]
 
 
 # Over a threshold
@@ -60,7 +60,7 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
         [
             curve.name,
             requested.at.text,
-            number(requested.point.threshold),
+            threshold_text(requested.point.threshold),
             requested.point.fpr,
             requested.point.fnr,
             _point_interval(requested),
@@ -78,7 +78,7 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
 def cost_table(curves: Sequence[Curve]) -> Table:
     """The cheapest threshold of each curve; normalised by the better of accepting everything and nothing."""
     rows: list[list[Cell]] = [
-        [curve.name, cost.cost, cost.normalised, number(cost.point.threshold), cost.point.fpr, cost.point.fnr]
+        [curve.name, cost.cost, cost.normalised, threshold_text(cost.point.threshold), cost.point.fpr, cost.point.fnr]
         for curve in curves
         if (cost := curve.cost) is not None
     ]
@@ -94,7 +94,7 @@ def mean_table(curves: Sequence[Curve]) -> Table:
                 None if mean.ellipse is None else f"{mean.ellipse.half_axes[0]:.4f} x {mean.ellipse.half_axes[1]:.4f}"
             )
             angle = None if mean.ellipse is None else f"{math.degrees(mean.ellipse.angle):.0f}°"
-            rows.append([curve.name, number(mean.threshold), mean.fpr, mean.tpr, axes or "-", angle or "-"])
+            rows.append([curve.name, threshold_text(mean.threshold), mean.fpr, mean.tpr, axes or "-", angle or "-"])
     return Table(["name", "threshold", "fpr", "tpr", "half axes", "angle"], rows)
 
 
@@ -108,7 +108,7 @@ def crossing_table(crossed: Sequence[CurveCrossings]) -> Table:
     return Table(["curve", "and", "cross", "at fpr", "above before", "above after"], rows)
 
 
-def sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> list[str]:
+def curve_sentences(curves: Sequence[Curve], crossed: Sequence[CurveCrossings]) -> list[str]:
     """How the intervals were computed, the notes on each curve, and where two cross."""
     lines = list(dict.fromkeys(_certainty(curve) for curve in curves))
     lines += [f"{curve.name}: {note}." for curve in curves for note in curve.notes]
@@ -166,7 +166,7 @@ def _certainty(curve: Curve) -> str:
     return " ".join(f"Intervals for {target}: {', '.join(texts)}." for target, texts in by_target.items())
 
 
-def number(value: float) -> str:
+def threshold_text(value: float) -> str:
     """A threshold as people write it."""
     if math.isnan(value):
         return "-"

@@ -196,7 +196,7 @@ def test_bars_of_all_panels_are_equally_wide() -> None:
     matrices = [people_matrix(20, 4, noise=noise, seed=4, name=name) for noise, name in ((0.6, "a"), (2.0, "b"))]
     result, other = (permuted_rates(matrices, replace(options, sampling=one)) for one in ("balanced", "unbalanced"))
     page = plot_permutation(result, None, other)
-    histograms = [line for sheet in (page.sheets[0], *page.sheets[2:]) for line in sheet.lines[:2]]
+    histograms = [line for sheet in (page.panels[0], *page.panels[2:]) for line in sheet.lines[:2]]
     positions = [np.asarray(line.get_xdata(), dtype=np.float64) for line in histograms]
     widths = {round(float(step), 9) for x in positions if x.size > 2 for step in np.diff(x)}
     assert len(widths) == 1

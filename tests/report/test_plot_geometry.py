@@ -55,17 +55,17 @@ def legend_covers(page: Picture) -> list[str]:
     """What the legend lies on, by asking every artist for its own pixels."""
     page.figure.draw_without_rendering()
     drawn = [
-        one for sheet in page.sheets for one in (*sheet.lines, *sheet.collections, *sheet.texts, *sheet.child_axes)
+        one for sheet in page.panels for one in (*sheet.lines, *sheet.collections, *sheet.texts, *sheet.child_axes)
     ]
     boxes = [legend.get_window_extent() for legend in legends(page)]
-    drawn += [sheet.title for sheet in page.sheets if sheet.get_title()]
+    drawn += [sheet.title for sheet in page.panels if sheet.get_title()]
     assert all(page.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
     return [str(one) for box in boxes for one in drawn if one.get_gid() != GUIDE and touches(one, box)]
 
 
 def legends(page: Picture) -> list[Legend]:
     """Those inside and above the axes, and those of the whole picture."""
-    return [*page.figure.legends, *(one for sheet in page.sheets if (one := sheet.get_legend()) is not None)]
+    return [*page.figure.legends, *(one for sheet in page.panels if (one := sheet.get_legend()) is not None)]
 
 
 KINDS = ("roc", "det", "pr")
@@ -89,15 +89,15 @@ def test_a_legend_moves_where_a_curve_is_in_its_place() -> None:
     spots = {"lower right": (0.8, 0.1), "upper right": (0.8, 0.9), "lower left": (0.2, 0.1), "upper left": (0.2, 0.9)}
     for taken in (["lower right"], ["lower right", "lower left"], list(spots)):
         with Picture(height=2.5) as page:
-            page.sheet.set(xlim=(0, 1), ylim=(0, 1))
+            page.axes.set(xlim=(0, 1), ylim=(0, 1))
             for spot in taken:
                 x, y = spots[spot]
-                page.sheet.plot([x - 0.15, x + 0.15], [y, y], label=f"curve {spot}")
+                page.axes.plot([x - 0.15, x + 0.15], [y, y], label=f"curve {spot}")
             if len(taken) == len(spots):
-                page.sheet.plot([0, 1], [0.5, 0.5])
+                page.axes.plot([0, 1], [0.5, 0.5])
             page.legend()
         assert legend_covers(page) == []
-        [legend], axes = legends(page), page.sheet.get_window_extent()
+        [legend], axes = legends(page), page.axes.get_window_extent()
         outside = legend.get_window_extent().y0 >= axes.y1
         assert outside == (len(taken) == len(spots))
 
@@ -212,14 +212,14 @@ def test_shares_of_scores_are_those_of_the_cases() -> None:
 def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
     settings = [SettingValue({"k": 10.0**k}, 0.5 + k / 10, Interval(0.4 + k / 10, 0.6 + k / 10)) for k in (2, 0, 1)]
     page = plot_settings(SettingsChart(settings, ["k"], "rate", note="note"))
-    points = np.asarray(page.sheet.lines[0].get_xydata(), dtype=np.float64)
+    points = np.asarray(page.axes.lines[0].get_xydata(), dtype=np.float64)
     assert points.tolist() == [[1, 0.5], [10, 0.6], [100, 0.7]]
-    assert page.sheet.get_xscale() == "log"
-    [band] = page.sheet.collections
-    box = band.get_datalim(page.sheet.transData)
+    assert page.axes.get_xscale() == "log"
+    [band] = page.axes.collections
+    box = band.get_datalim(page.axes.transData)
     assert (box.y0, box.y1) == pytest.approx((0.4, 0.8))
     texts = plot_settings(SettingsChart([SettingValue({"m": name}, 0.5) for name in ("x", "y")], ["m"], "rate"))
-    assert [one.get_text() for one in texts.sheet.get_xticklabels()] == ["x", "y"]
+    assert [one.get_text() for one in texts.axes.get_xticklabels()] == ["x", "y"]
     for bad in ([], [SettingValue({"k": 1}, float("nan"))]):
         with pytest.raises(UsageError, match="no setting has a value"):
             plot_settings(SettingsChart(bad, ["k"], "rate"))
@@ -231,10 +231,10 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
         title="Digits", label={"wisard": "WiSARD, ours", "a=b": "B", "false-positive rate": "FPR"}, xlim=(0, 0.5),
         ylim=(0.5, None), width=4,
     )  # fmt: skip
-    assert page.sheet.get_title() == "Digits"
-    assert page.sheet.get_xlim() == (0, 0.5)
-    assert page.sheet.get_ylim()[0] == 0.5
-    assert page.sheet.get_xlabel() == "FPR"
+    assert page.axes.get_title() == "Digits"
+    assert page.axes.get_xlim() == (0, 0.5)
+    assert page.axes.get_ylim()[0] == 0.5
+    assert page.axes.get_xlabel() == "FPR"
     labels = [text.get_text() for text in legends(page)[0].get_texts()]
     assert [label.split(", AUC")[0] for label in labels] == ["WiSARD, ours", "B"]
     with pytest.raises(UsageError, match="--label nobody=x: write NAME=TEXT, with a name in the picture: wisard, a=b"):
@@ -253,7 +253,7 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
 def test_limits_of_deviate_axes_are_rates(tmp_path: Path) -> None:
     found = curves_of(tmp_path, ("one",), kind="det")
     page = found.picture(xlim=(0.05, 0.5))
-    assert page.sheet.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
+    assert page.axes.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
     with pytest.raises(UsageError, match="--xlim: this axis has rates above 0 and below 1"):
         found.picture(xlim=(0, 0.5))
     with pytest.raises(UsageError, match="--xlim: the x axis of this picture has no scale"):
@@ -266,16 +266,16 @@ def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -
     close = write_transcript(tmp_path / "close.jsonl", scores(rng.normal(size=400) + 4 * positive, positive))
     far = write_transcript(tmp_path / "far.jsonl", scores(rng.normal(size=400) + positive, positive), algorithm="far")
     page = roc([close]).picture()
-    [inset] = page.sheet.child_axes
+    [inset] = page.axes.child_axes
     assert inset.get_xlim()[1] <= 0.2
     assert legend_covers(page) == []
     page.figure.draw_without_rendering()
     box = inset.get_tightbbox()
     assert box is not None
-    assert not [line for line in page.sheet.lines if line.get_gid() != GUIDE and touches(line, box)]
-    assert roc([close, far]).picture().sheet.child_axes == []
-    assert roc([close]).picture(zoom=0.0).sheet.child_axes == []
-    panels = roc([far]).picture(zoom=0.3).sheets
+    assert not [line for line in page.axes.lines if line.get_gid() != GUIDE and touches(line, box)]
+    assert roc([close, far]).picture().axes.child_axes == []
+    assert roc([close]).picture(zoom=0.0).axes.child_axes == []
+    panels = roc([far]).picture(zoom=0.3).panels
     assert [panel.get_xlim()[1] for panel in panels] == [1.0, 0.3]
 
 

@@ -111,7 +111,7 @@ def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions |
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
     panels = sum(1 + bool(one.se_with_a_unit_less) for one in comparisons)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
-        sheets = iter(page.sheets)
+        sheets = iter(page.panels)
         for one in comparisons:
             _error_lines(page, next(sheets), one, {method_label(name): se.tolist() for name, se in one.se.items()})
             if one.se_with_a_unit_less:

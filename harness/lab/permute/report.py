@@ -169,7 +169,7 @@ def plot_permutation(
     panels = 2 + bool(pairs) + (other is not None)
     wide = _bar_width(result, other, pairs)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
-        sheets = iter(page.sheets)
+        sheets = iter(page.panels)
         _rates(page, next(sheets), result, wide)
         _over_rank(page, next(sheets), result)
         if pairs:

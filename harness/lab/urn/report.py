@@ -242,7 +242,7 @@ def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> P
     )
     x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
     with Picture(look, height=2.5) as page:
-        sheet = page.sheet
+        sheet = page.axes
         marker = "o" if len(rows) < 4 else None
         for design, (name, colour, dashes) in LOOKS.items():
             y = _above([row.mixing.predicted[design] for row in rows])

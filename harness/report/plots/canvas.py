@@ -1,9 +1,9 @@
 """The canvas of all pictures: drawn without a window, then written, the same bytes every time, or taken as SVG.
 
-with Picture(look, height=3.3) as page:
-    page.sheet.plot(x, y, label=page.name("wisard"))
-    page.legend()
-page.save(Path("roc.pdf"))          # or page.svg(prefix="roc-") for a page
+with Picture(look, height=3.3) as picture:
+    picture.axes.plot(x, y, label=picture.name("wisard"))
+    picture.legend()
+picture.save(Path("roc.pdf"))          # or picture.svg(prefix="roc-") for a page
 """
 
 import io
@@ -83,8 +83,8 @@ class Picture:
 
         self.figure: Figure = Figure(figsize=(self.width, self.height), layout="constrained")
         FigureCanvasAgg(self.figure)
-        sheets = self.figure.subplots(self._panels, 1, squeeze=False, **self._share)
-        self.sheets: list[Axes] = list(sheets[:, 0])
+        grid = self.figure.subplots(self._panels, 1, squeeze=False, **self._share)
+        self.panels: list[Axes] = list(grid[:, 0])
         return self
 
     def __exit__(
@@ -95,21 +95,21 @@ class Picture:
                 self._finish()
 
     @property
-    def sheet(self) -> "Axes":
+    def axes(self) -> "Axes":
         """The only panel, or the first."""
-        return self.sheets[0]
+        return self.panels[0]
 
     def name(self, text: str, max_length: int = 28) -> str:
         """A name as the picture writes it: what --label says, else short enough for a legend."""
         return self._names.shown(text, max_length)
 
-    def legend(self, sheet: "Axes | None" = None, *, inside: bool = True, title: str | None = None) -> None:
+    def legend(self, axes: "Axes | None" = None, *, inside: bool = True, title: str | None = None) -> None:
         """A legend for a panel, where it covers no curve: inside if there is room, else beside or above."""
-        self._legends.append(LegendRequest(sheet or self.sheet, inside, title))
+        self._legends.append(LegendRequest(axes or self.axes, inside, title))
 
-    def label_point(self, sheet: "Axes", point: tuple[float, float], text: str, colour: str) -> None:
+    def label_point(self, axes: "Axes", point: tuple[float, float], text: str, colour: str) -> None:
         """A text beside a point, if there is room for it."""
-        self._labels.append(PointLabel(sheet, *point, text, colour))
+        self._labels.append(PointLabel(axes, *point, text, colour))
 
     def note(self, text: str, size: float) -> None:
         """A sentence below the picture."""
@@ -129,10 +129,10 @@ class Picture:
 
     def _rendered(self, kind: str) -> bytes:
         dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
-        page = io.BytesIO()
+        file = io.BytesIO()
         with _style(), _any_letters():
-            self.figure.savefig(page, format=kind, dpi=DPI, metadata=dates)
-        return page.getvalue()
+            self.figure.savefig(file, format=kind, dpi=DPI, metadata=dates)
+        return file.getvalue()
 
     def _finish(self) -> None:
         self._write_title()
@@ -151,14 +151,14 @@ class Picture:
             return
         lines = wrapped(safe(self.look.title), max(20, int(LETTERS * min(self.width, WIDTH))))
         if len(self._legends) == 1:
-            self.sheet.set_title(lines)
+            self.axes.set_title(lines)
         else:
             self.figure.suptitle(lines)
 
     def _lighten_bands(self) -> None:
         """Many bands would hide the lines."""
-        for sheet in self.sheets:
-            bands = [artist for artist in sheet.collections if artist.get_alpha() == BAND]
+        for axes in self.panels:
+            bands = [artist for artist in axes.collections if artist.get_alpha() == BAND]
             for band in bands if len(bands) > MAX_BANDS else ():
                 band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
 
@@ -172,10 +172,10 @@ class Picture:
             low, high = (None if end is None else position(end) for end in (limits.low, limits.high))
         except ValueError:
             raise UsageError(f"--{axis}lim: this axis has rates above 0 and below 1") from None
-        for sheet in self.limited or self.sheets:
-            sheet.set(**{f"{axis}lim": (low, high)})
-            if sheet.get_aspect() != "auto":
-                sheet.set_aspect("auto")
+        for axes in self.limited or self.panels:
+            axes.set(**{f"{axis}lim": (low, high)})
+            if axes.get_aspect() != "auto":
+                axes.set_aspect("auto")
 
 
 @contextmanager

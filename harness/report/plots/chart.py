@@ -31,78 +31,80 @@ def plot_chart(
 ) -> Picture:
     """The chart; `corner` is a part of it that is drawn larger: inside if all curves leave room there, else below."""
     below = corner is not None and not inset
-    with Picture(look, height=6.3 if below else height, panels=1 + below) as page:
-        _draw(page, page.sheet, chart, named=corner is None)
-        _set_axes(page, chart)
+    with Picture(look, height=6.3 if below else height, panels=1 + below) as picture:
+        _draw(picture, picture.axes, chart, named=corner is None)
+        _set_axes(picture, chart)
         if corner is not None:
-            _draw_corner(page, corner, page.sheet.inset_axes(INSET) if inset else page.sheets[1])
-        page.limited = [page.sheet]
-        page.legend()
-    return page
+            _draw_corner(picture, corner, picture.axes.inset_axes(INSET) if inset else picture.panels[1])
+        picture.limited = [picture.axes]
+        picture.legend()
+    return picture
 
 
-def _draw_corner(page: Picture, corner: Chart, sheet: "Axes") -> None:
+def _draw_corner(picture: Picture, corner: Chart, axes: "Axes") -> None:
     """A part of the chart, larger; a frame shows which part it is."""
     from matplotlib.patches import Rectangle
 
-    _draw(page, sheet, corner, named=True, legend=False)
+    _draw(picture, axes, corner, named=True, legend=False)
     (left, right), (low, high) = (corner.x.low, corner.x.high), (corner.y.low, corner.y.high)
     room = (right - left) / 100
-    sheet.set(xlim=(left - room, right), ylim=(low, high + room), aspect="equal")
-    sheet.locator_params(nbins=4)
-    sheet.grid(visible=True)
+    axes.set(xlim=(left - room, right), ylim=(low, high + room), aspect="equal")
+    axes.locator_params(nbins=4)
+    axes.grid(visible=True)
     frame = Rectangle((left, low), right - left, high - low, fill=False, **guide(zorder=1, clip_on=False))
-    page.sheet.add_patch(frame)
+    picture.axes.add_patch(frame)
 
 
-def _draw(page: Picture, sheet: "Axes", chart: Chart, *, named: bool, legend: bool = True) -> None:
+def _draw(picture: Picture, axes: "Axes", chart: Chart, *, named: bool, legend: bool = True) -> None:
     """All series; `named` if the settings of a sweep are."""
     for number, series in enumerate(chart.series):
-        _draw_band(sheet, number, series, chart)
+        _draw_band(axes, number, series, chart)
         text = (
-            page.name(series.name) if series.over is None else f"{page.name(series.name)} over {page.name(series.over)}"
+            picture.name(series.name)
+            if series.over is None
+            else f"{picture.name(series.name)} over {picture.name(series.over)}"
         )
-        _draw_line(sheet, number, series, chart, f"{text}, {series.summary}" if legend else "")
+        _draw_line(axes, number, series, chart, f"{text}, {series.summary}" if legend else "")
         for mark in series.marks:
             shape, size = MARKS[mark.shape]
             style = {"color": colour(number), "zorder": 4} if shape == "." else dot(number) | {"zorder": 6}
-            sheet.plot(*_coordinates(chart, [(mark.x, mark.y)]), marker=shape, markersize=size, **style)
+            axes.plot(*_coordinates(chart, [(mark.x, mark.y)]), marker=shape, markersize=size, **style)
         for outline in series.outlines:
-            sheet.fill(*_coordinates(chart, outline), facecolor=colour(number), alpha=0.1)
-            sheet.plot(*_coordinates(chart, outline), color=colour(number), linewidth=0.6)
+            axes.fill(*_coordinates(chart, outline), facecolor=colour(number), alpha=0.1)
+            axes.plot(*_coordinates(chart, outline), color=colour(number), linewidth=0.6)
         for value, x, y in zip(series.values if named else (), *_coordinates(chart, series.points), strict=False):
-            page.label_point(sheet, (x, y), shortened(value, MAX_VALUE_LENGTH), colour(number))
+            picture.label_point(axes, (x, y), shortened(value, MAX_VALUE_LENGTH), colour(number))
     for level in chart.levels:
-        sheet.axhline(level, **guide())
+        axes.axhline(level, **guide())
 
 
-def _draw_band(sheet: "Axes", number: int, series: Series, chart: Chart) -> None:
+def _draw_band(axes: "Axes", number: int, series: Series, chart: Chart) -> None:
     band, limits = series.band, series.limits
     if band is None or not limits:
         return
     across, up = (chart.y, chart.x) if band.across else (chart.x, chart.y)
     x, low, high = ([position(axis, row[side]) for row in limits] for side, axis in ((0, across), (1, up), (2, up)))
     if band.bars:
-        lines = sheet.hlines if band.across else sheet.vlines
+        lines = axes.hlines if band.across else axes.vlines
         lines(x, low, high, color=colour(number), linewidth=0.8, alpha=0.6)
         return
     step: dict[str, Any] = {"step": "post"} if series.step == "post" and band.columns is series.columns else {}
-    fill = sheet.fill_betweenx if band.across else sheet.fill_between
+    fill = axes.fill_betweenx if band.across else axes.fill_between
     fill(x, low, high, color=colour(number), alpha=BAND, linewidth=0, **step)
 
 
-def _draw_line(sheet: "Axes", number: int, series: Series, chart: Chart, label: str) -> None:
+def _draw_line(axes: "Axes", number: int, series: Series, chart: Chart, label: str) -> None:
     """The line; what no threshold reaches is dotted, and settings that a line leaves out are hollow."""
     style = f"steps-{series.step}" if series.step else "default"
     reached, ends = series.lines
     if series.path is not None:
-        sheet.plot(*_coordinates(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
-        sheet.plot(*_coordinates(chart, reached), marker="o", markersize=3.2, **dot(number))
+        axes.plot(*_coordinates(chart, series.points), marker="o", markersize=3.2, **(dot(number) | HOLLOW))
+        axes.plot(*_coordinates(chart, reached), marker="o", markersize=3.2, **dot(number))
     marked = {"marker": "o", "markersize": 3.2} if series.dots else {}
     bent = reached if series.step or len(reached) > MAX_BENT else _subdivided(reached, 10)
-    sheet.plot(*_coordinates(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
+    axes.plot(*_coordinates(chart, bent), drawstyle=style, label=label, **(line(number) | marked))
     for end in ends:
-        sheet.plot(
+        axes.plot(
             *_coordinates(chart, end if series.step else _subdivided(end, SEGMENTS)), drawstyle=style, **thin(number)
         )
 
@@ -128,24 +130,26 @@ def _coordinates(chart: Chart, points: Sequence[Point]) -> tuple[list[float], li
     return [position(chart.x, x) for x, _ in points], [position(chart.y, y) for _, y in points]
 
 
-def _set_axes(page: Picture, chart: Chart) -> None:
-    sheet = page.sheet
-    sheet.set(xlabel=f"{page.name(chart.x.label)}{chart.x.unit}", ylabel=f"{page.name(chart.y.label)}{chart.y.unit}")
+def _set_axes(picture: Picture, chart: Chart) -> None:
+    axes = picture.axes
+    axes.set(
+        xlabel=f"{picture.name(chart.x.label)}{chart.x.unit}", ylabel=f"{picture.name(chart.y.label)}{chart.y.unit}"
+    )
     for name, axis in (("x", chart.x), ("y", chart.y)):
         room = ROOM * (axis.high - axis.low) if axis.scale == "linear" else 0.0
         low, high = (axis.low - room, axis.high) if name == "x" else (axis.low, axis.high + room)
         if axis.scale in ("log", "log2"):
-            logarithmic(sheet, name, dense=axis.dense)
+            logarithmic(axes, name, dense=axis.is_dense)
         if axis.ticks:
             sides = [position(axis, tick) for tick, _ in axis.ticks], [label for _, label in axis.ticks]
-            (sheet.set_xticks if name == "x" else sheet.set_yticks)(*sides)
-            (sheet.xaxis if name == "x" else sheet.yaxis).minorticks_off()
+            (axes.set_xticks if name == "x" else axes.set_yticks)(*sides)
+            (axes.xaxis if name == "x" else axes.yaxis).minorticks_off()
         if axis.scale == "normal":
-            page.placing[name] = deviate
+            picture.placing[name] = deviate
             low, high = deviate(low), deviate(high)
-        sheet.set(**{f"{name}lim": (low, high)})
+        axes.set(**{f"{name}lim": (low, high)})
     if chart.diagonal:
         ends = [(end, end) for end in (chart.x.low, chart.x.high)]
-        sheet.plot(*_coordinates(chart, ends), **guide())
+        axes.plot(*_coordinates(chart, ends), **guide())
     if chart.square:
-        sheet.set_aspect("equal")
+        axes.set_aspect("equal")

@@ -45,67 +45,67 @@ def plot_groups(
     """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MAX_PAIRS
     width = max(WIDTH, MARGINS + GROUP * len(by.groups))
-    with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as page:
-        _values(page, by, names, measure)
+    with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as picture:
+        _values(picture, by, names, measure)
         if few:
-            _gaps(page, by, names, pairs, confidence)
-        _groups(page, by)
-    return page
+            _gaps(picture, by, names, pairs, confidence)
+        _groups(picture, by)
+    return picture
 
 
-def _groups(page: Picture, by: Breakdown) -> None:
-    sheet = page.sheets[-1]
-    sheet.set_xlabel(page.name(by.column, 40))
+def _groups(picture: Picture, by: Breakdown) -> None:
+    axes = picture.panels[-1]
+    axes.set_xlabel(picture.name(by.column, 40))
     if by.positions is not None:
-        _scale(page, by, by.positions, sheet)
+        _scale(picture, by, by.positions, axes)
         return
-    page.scales = "y"
-    labels = [page.name(group.label) for group in by.groups]
+    picture.scales = "y"
+    labels = [picture.name(group.label) for group in by.groups]
     # Seven letters of a label fit into a third of an inch.
-    slanted = max(map(len, labels)) * len(labels) > 14 * (page.width - MARGINS)
-    sheet.set_xticks(
+    slanted = max(map(len, labels)) * len(labels) > 14 * (picture.width - MARGINS)
+    axes.set_xticks(
         range(len(labels)),
         labels,
         rotation=40 if slanted else 0,
         ha="right" if slanted else "center",
         rotation_mode="anchor",
     )
-    sheet.set_xlim(-0.6, len(labels) - 0.4)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _scale(page: Picture, by: Breakdown, positions: Sequence[float], sheet: "Axes") -> None:
+def _scale(picture: Picture, by: Breakdown, positions: Sequence[float], axes: "Axes") -> None:
     """A number has a scale; its values are marked if there is room for them."""
     from matplotlib.ticker import NullLocator
 
     span = max(positions) - min(positions)
     if min(b - a for a, b in pairwise(sorted(positions))) >= span / MAX_TICKS:
-        sheet.set_xticks(positions, [page.name(group.label) for group in by.groups])
-        sheet.xaxis.set_minor_locator(NullLocator())
-    sheet.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
+        axes.set_xticks(positions, [picture.name(group.label) for group in by.groups])
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
 
 
-def _values(page: Picture, by: Breakdown, names: Sequence[str], measure: Measure) -> None:
-    sheet = page.sheet
+def _values(picture: Picture, by: Breakdown, names: Sequence[str], measure: Measure) -> None:
+    axes = picture.axes
     for number, name in enumerate(names):
         column = [group.runs[number] for group in by.groups]
-        _series(sheet, _shifted(by, number, len(names)), column, number, page.name(name), joined=_is_scale(by))
-    sheet.set_ylabel(page.name(measure.words, 40))
-    _legend(page, sheet)
+        _series(axes, _shifted(by, number, len(names)), column, number, picture.name(name), joined=_is_scale(by))
+    axes.set_ylabel(picture.name(measure.words, 40))
+    _legend(picture, axes)
 
 
 def _gaps(
-    page: Picture, by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
+    picture: Picture, by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
 ) -> None:
-    sheet = page.sheets[1]
-    sheet.axhline(0, **guide(linewidth=0.8))
+    axes = picture.panels[1]
+    axes.axhline(0, **guide(linewidth=0.8))
     for number, (a, b) in enumerate(pairs):
         column = [group.pairs[number] for group in by.groups]
         # A pair does not share the style of either run.
         look = BLACK if len(pairs) == 1 else len(names) + number
-        label = f"{page.name(names[a])} − {page.name(names[b])}"
-        _series(sheet, _shifted(by, number, len(pairs)), column, look, label, joined=_is_scale(by))
-    sheet.set_ylabel(f"{page.name('difference')}, {percent(confidence)} interval")
-    _legend(page, sheet)
+        label = f"{picture.name(names[a])} − {picture.name(names[b])}"
+        _series(axes, _shifted(by, number, len(pairs)), column, look, label, joined=_is_scale(by))
+    axes.set_ylabel(f"{picture.name('difference')}, {percent(confidence)} interval")
+    _legend(picture, axes)
 
 
 def _is_scale(by: Breakdown) -> bool:
@@ -123,7 +123,7 @@ def _shifted(by: Breakdown, number: int, count: int) -> list[float]:
 
 
 def _series(
-    sheet: "Axes",
+    axes: "Axes",
     positions: Sequence[float],
     column: Sequence[Estimate | None],
     look: int,
@@ -133,7 +133,7 @@ def _series(
 ) -> None:
     known = [(x, estimate) for x, estimate in zip(positions, column, strict=True) if estimate is not None]
     values = [estimate.value for _, estimate in known]
-    sheet.errorbar(
+    axes.errorbar(
         [x for x, _ in known],
         values,
         yerr=error_bars(values, [limits_of(estimate) for _, estimate in known]),
@@ -148,6 +148,6 @@ def _series(
     )
 
 
-def _legend(page: Picture, sheet: "Axes") -> None:
-    page.legend(sheet, inside=False)
-    sheet.grid(visible=False, axis="x")
+def _legend(picture: Picture, axes: "Axes") -> None:
+    picture.legend(axes, inside=False)
+    axes.grid(visible=False, axis="x")

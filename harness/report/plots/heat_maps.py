@@ -74,42 +74,42 @@ def _plot_matrix(
     width = max(WIDTH, min(2 * WIDTH, MARGINS + CELL * (len(labels) + 1)))
     width = look.width if look is not None and look.width is not None else width
     cell = (width - MARGINS) / (len(labels) + 1)
-    with Picture(look, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as page:
-        page.scales = ""
-        sheet = page.sheet
-        image = sheet.imshow(
+    with Picture(look, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as picture:
+        picture.scales = ""
+        axes = picture.axes
+        image = axes.imshow(
             shades, aspect="equal", interpolation="nearest", vmin=scale.low, vmax=scale.high, cmap=scale.colours
         )
-        sheet.grid(visible=False)
-        _label_classes(page, labels)
-        _write_texts(sheet, _fitting(texts, cell), [[scale.is_dark(value) for value in row] for row in shades])
+        axes.grid(visible=False)
+        _label_classes(picture, labels)
+        _write_texts(axes, _fitting(texts, cell), [[scale.is_dark(value) for value in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
-        sheet.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
+        axes.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
         if name:
-            sheet.set_title(page.name(name, 60))
-        _bar(page, image, scale.words, percent="%" in scale.words)
-    return page
+            axes.set_title(picture.name(name, 60))
+        _bar(picture, image, scale.words, percent="%" in scale.words)
+    return picture
 
 
-def _bar(page: Picture, image: "AxesImage", words: str, *, percent: bool = False) -> None:
-    bar = page.figure.colorbar(image, ax=page.sheet, label=page.name(words, 40), fraction=0.045, pad=0.02)
+def _bar(picture: Picture, image: "AxesImage", words: str, *, percent: bool = False) -> None:
+    bar = picture.figure.colorbar(image, ax=picture.axes, label=picture.name(words, 40), fraction=0.045, pad=0.02)
     bar.outline.set_linewidth(0.6)
     if percent:
         bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
 
 
-def _label_classes(page: Picture, labels: Sequence[str]) -> None:
-    sheet, step = page.sheet, max(1, len(labels) // 60)
-    shown = [page.name(label, MAX_LABEL_LENGTH) for label in labels]
+def _label_classes(picture: Picture, labels: Sequence[str]) -> None:
+    axes, step = picture.axes, max(1, len(labels) // 60)
+    shown = [picture.name(label, MAX_LABEL_LENGTH) for label in labels]
     indices = list(range(0, len(labels), step))
     turned = 0 if max(map(len, shown), default=0) <= 3 and len(labels) <= MAX_CLASSES else 90
-    refused = page.name(REFUSED)
-    sheet.set_xticks([*indices, len(labels)], [*(shown[i] for i in indices), refused], rotation=turned)
-    sheet.set_yticks(indices, [shown[i] for i in indices])
+    refused = picture.name(REFUSED)
+    axes.set_xticks([*indices, len(labels)], [*(shown[i] for i in indices), refused], rotation=turned)
+    axes.set_yticks(indices, [shown[i] for i in indices])
     if not turned:
-        sheet.get_xticklabels()[-1].set_rotation(90)
-    sheet.set(xlabel=page.name("answer"), ylabel=page.name("truth"))
-    sheet.tick_params(length=0)
+        axes.get_xticklabels()[-1].set_rotation(90)
+    axes.set(xlabel=picture.name("answer"), ylabel=picture.name("truth"))
+    axes.tick_params(length=0)
 
 
 def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[Sequence[str]]:
@@ -125,12 +125,12 @@ def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[
     return []
 
 
-def _write_texts(sheet: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
+def _write_texts(axes: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
             if text:
                 letters = BACKGROUND if dark[i][j] else INK
-                sheet.text(j, i, text, ha="center", va="center", color=letters, fontsize=SMALL, linespacing=0.95)
+                axes.text(j, i, text, ha="center", va="center", color=letters, fontsize=SMALL, linespacing=0.95)
 
 
 MAX_NUMBERS = 8
@@ -138,7 +138,7 @@ MAX_TICKS = 12
 
 
 def draw_grid(
-    page: Picture,
+    picture: Picture,
     grid: Sequence[Sequence[float]],
     values: tuple[Sequence[Any], Sequence[Any]],
     words: str,
@@ -148,20 +148,20 @@ def draw_grid(
     """Numbers over two parameters, whose values are given; the best cell has a frame."""
     from matplotlib.patches import Rectangle
 
-    page.scales = ""
-    sheet, (across, down) = page.sheet, values
-    image = sheet.imshow(
+    picture.scales = ""
+    axes, (across, down) = picture.axes, values
+    image = axes.imshow(
         grid, aspect="auto", origin="lower", cmap="cividis" if larger else "cividis_r", interpolation="nearest"
     )
-    sheet.grid(visible=False)
-    sheet.set_xticks(*_ticks(across))
-    sheet.set_yticks(*_ticks(down))
+    axes.grid(visible=False)
+    axes.set_xticks(*_ticks(across))
+    axes.set_yticks(*_ticks(down))
     if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS:
-        _write_values(sheet, grid, larger=larger)
+        _write_values(axes, grid, larger=larger)
     column, row = _best(grid, larger=larger)
     corner = (column - 0.5, row - 0.5)
-    sheet.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))
-    _bar(page, image, words)
+    axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))
+    _bar(picture, image, words)
 
 
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
@@ -182,9 +182,9 @@ def _best(grid: Sequence[Sequence[float]], *, larger: bool) -> tuple[int, int]:
     return -column, -row
 
 
-def _write_values(sheet: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:
+def _write_values(axes: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:
     known = [value for row in grid for value in row if value == value]
     low, span = min(known), (max(known) - min(known)) or 1.0
     texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
     dark = [[((value - low) / span < 0.5) == larger for value in row] for row in grid]
-    _write_texts(sheet, texts, dark)
+    _write_texts(axes, texts, dark)

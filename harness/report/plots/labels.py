@@ -43,14 +43,14 @@ HAIR_SPACE = "\u200a"
 class LegendRequest:
     """A legend of a panel; `inside` if it may lie on the axes."""
 
-    sheet: "Axes"
+    axes: "Axes"
     inside: bool
     title: str | None
 
 
 def place_legends(figure: "Figure", requests: Sequence[LegendRequest]) -> None:
     """Find room for every legend once the layout is done; the picture grows by those above its panels."""
-    needed = [request for request in requests if request.sheet.get_legend_handles_labels()[1]]
+    needed = [request for request in requests if request.axes.get_legend_handles_labels()[1]]
     more = sum(_place_legend(figure, request, alone=len(needed) == 1) for request in needed)
     if more:
         width, height = figure.get_size_inches()
@@ -59,11 +59,11 @@ def place_legends(figure: "Figure", requests: Sequence[LegendRequest]) -> None:
 
 def _place_legend(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     """Returns the inches that the legend needs above its axes."""
-    sheet = request.sheet
+    axes = request.axes
     for spot in SPOTS if request.inside else ():
-        if not covers(sheet.legend(**_titled(request), loc=spot), sheet):
+        if not covers(axes.legend(**_titled(request), loc=spot), axes):
             return 0.0
-    if (last := sheet.get_legend()) is not None:
+    if (last := axes.get_legend()) is not None:
         last.remove()
     if request.inside and alone and figure.get_size_inches()[0] >= WIDE:
         return _beside(figure, request)
@@ -76,7 +76,7 @@ def _titled(request: LegendRequest) -> dict[str, Any]:
 
 def _beside(figure: "Figure", request: LegendRequest) -> float:
     """Right of the axes; a long one makes the picture higher."""
-    labelled = request.sheet.get_legend_handles_labels()
+    labelled = request.axes.get_legend_handles_labels()
     legend = figure.legend(*labelled, loc="outside right upper", **_titled(request))
     width, height = figure.get_size_inches()
     _wrap(legend, width * SHARE)
@@ -85,16 +85,16 @@ def _beside(figure: "Figure", request: LegendRequest) -> float:
 
 def _above(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     """Above the axes, in as many columns as fit; of a picture with one legend, across its whole width."""
-    left = 0.0 if alone else float(request.sheet.get_window_extent().x0 / figure.dpi)
+    left = 0.0 if alone else float(request.axes.get_window_extent().x0 / figure.dpi)
     room = figure.get_size_inches()[0] - left - 0.1
-    labelled = request.sheet.get_legend_handles_labels()
+    labelled = request.axes.get_legend_handles_labels()
     look: dict[str, Any] = {"handlelength": 2.2, "handletextpad": 0.4, "columnspacing": 1.0, **_titled(request)}
     for columns in range(min(len(labelled[1]), MAX_COLUMNS), 0, -1):
         if alone:
             legend = figure.legend(*labelled, loc="outside upper left", ncols=columns, **look)
         else:
             anchor: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-            legend = request.sheet.legend(**anchor, ncols=columns, **look)
+            legend = request.axes.legend(**anchor, ncols=columns, **look)
         if columns == 1 or _inches(legend).width <= room:
             break
         legend.remove()
@@ -119,14 +119,14 @@ def _inches(legend: "Legend") -> "Bbox":
     return Bbox.from_bounds(box.x0 / dpi, box.y0 / dpi, box.width / dpi, box.height / dpi)
 
 
-def covers(legend: "Legend", sheet: "Axes") -> bool:
+def covers(legend: "Legend", axes: "Axes") -> bool:
     """Whether a legend lies on anything that is drawn, or goes past the axes."""
     box = legend.get_window_extent()
-    inside = sheet.get_window_extent()
+    inside = axes.get_window_extent()
     if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
         return True
     near = box.padded(MARGIN)
-    artists = [*sheet.lines, *sheet.collections, *sheet.patches, *sheet.texts, *sheet.images, *sheet.child_axes]
+    artists = [*axes.lines, *axes.collections, *axes.patches, *axes.texts, *axes.images, *axes.child_axes]
     return any(touches(artist, near) for artist in artists if artist.get_gid() != GUIDE and artist.get_visible())
 
 
@@ -164,7 +164,7 @@ def _reaches(artist: "Artist", box: "Bbox") -> bool:
 class PointLabel:
     """A text beside a point of a panel."""
 
-    sheet: "Axes"
+    axes: "Axes"
     x: float
     y: float
     text: str
@@ -176,14 +176,14 @@ def place_labels(labels: Sequence[PointLabel]) -> None:
     taken: list[Bbox] = []
     for label in labels:
         # First where no line is, then where at least no other label is.
-        if not _write_label(label, taken, [*label.sheet.lines, *label.sheet.collections]):
+        if not _write_label(label, taken, [*label.axes.lines, *label.axes.collections]):
             _write_label(label, taken, [])
 
 
 def _write_label(label: PointLabel, taken: "list[Bbox]", shapes: "Sequence[Artist]") -> bool:
-    sheet, inside = label.sheet, label.sheet.get_window_extent()
+    axes, inside = label.axes, label.axes.get_window_extent()
     for x, y, across, along in OFFSETS:
-        text = sheet.annotate(
+        text = axes.annotate(
             label.text,
             (label.x, label.y),
             xytext=(x, y),

@@ -30,29 +30,29 @@ def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> 
         if curve.param is not None or not curve.has_negatives or curve.counts is None:
             raise UsageError(f"--scores: {curve.name} has no scores of positive and negative cases")
         histograms.append(score_histogram(curve.counts))
-    with Picture(look, height=0.3 + PANEL * len(curves), panels=len(curves)) as page:
-        for sheet, curve, histogram in zip(page.sheets, curves, histograms, strict=True):
-            _distributions(page, sheet, curve, histogram)
-        page.sheets[-1].set_xlabel(page.name("score"))
-    return page
+    with Picture(look, height=0.3 + PANEL * len(curves), panels=len(curves)) as picture:
+        for axes, curve, histogram in zip(picture.panels, curves, histograms, strict=True):
+            _distributions(picture, axes, curve, histogram)
+        picture.panels[-1].set_xlabel(picture.name("score"))
+    return picture
 
 
-def _distributions(page: Picture, sheet: "Axes", curve: Curve, histogram: ScoreHistogram) -> None:
+def _distributions(picture: Picture, axes: "Axes", curve: Curve, histogram: ScoreHistogram) -> None:
     edges = histogram.edges.tolist()
     # Orange and blue, as wrong and right; the outlines differ without colour.
     for number, (name, class_) in enumerate((("positives", histogram.positive), ("negatives", histogram.negative))):
         outside = [(class_.infinite, "without a finite score"), (class_.further, "further out")]
         missing = "".join(f", {100 * share:.1f} % {words}" for share, words in outside if share > 0)
         steps = [*class_.shares.tolist(), class_.shares.tolist()[-1]]
-        sheet.fill_between(edges, steps, step="post", color=COLOURS[number], alpha=BAND, linewidth=0)
-        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": page.name(name) + missing}
-        sheet.plot(edges, steps, drawstyle="steps-post", **look)
+        axes.fill_between(edges, steps, step="post", color=COLOURS[number], alpha=BAND, linewidth=0)
+        look = {"color": COLOURS[number], "linestyle": DASHES[number], "label": picture.name(name) + missing}
+        axes.plot(edges, steps, drawstyle="steps-post", **look)
     if isfinite(curve.eer_threshold) and edges[0] < curve.eer_threshold < edges[-1]:
-        look = guide(linewidth=0.8, linestyle=GUIDE_DASHES, label=page.name("equal error"))
-        sheet.axvline(curve.eer_threshold, **look)
-    sheet.set(xlim=(edges[0], edges[-1]), ylabel=page.name("share of the class"))
-    sheet.set_ylim(bottom=0)
-    page.legend(sheet, inside=False, title=page.name(curve.name))
+        look = guide(linewidth=0.8, linestyle=GUIDE_DASHES, label=picture.name("equal error"))
+        axes.axvline(curve.eer_threshold, **look)
+    axes.set(xlim=(edges[0], edges[-1]), ylabel=picture.name("share of the class"))
+    axes.set_ylim(bottom=0)
+    picture.legend(axes, inside=False, title=picture.name(curve.name))
 
 
 def plot_reliability(
@@ -62,20 +62,20 @@ def plot_reliability(
     look: PictureOptions | None = None,
 ) -> Picture:
     """The bins of every run with their intervals, and the diagonal of a calibrated one."""
-    with Picture(look, height=3.3) as page:
-        sheet = page.sheet
-        sheet.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
+    with Picture(look, height=3.3) as picture:
+        axes = picture.axes
+        axes.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
         for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
             frequencies = [bin_.frequency for bin_ in bins]
             limits = [
                 (bin_.frequency, bin_.frequency) if bin_.interval is None else (bin_.interval.low, bin_.interval.high)
                 for bin_ in bins
             ]
-            sheet.errorbar(
+            axes.errorbar(
                 [bin_.probability for bin_ in bins],
                 frequencies,
                 yerr=error_bars(frequencies, limits),
-                label=page.name(name),
+                label=picture.name(name),
                 color=colour(number),
                 marker=MARKERS[number % len(MARKERS)],
                 markersize=3.2,
@@ -83,7 +83,9 @@ def plot_reliability(
                 elinewidth=0.9,
                 capsize=1.6,
             )
-        sheet.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", xlabel=page.name("probability that was said"))
-        sheet.set_ylabel(f"{page.name('share that came true')}, {percent(confidence)} interval")
-        page.legend()
-    return page
+        axes.set(
+            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", xlabel=picture.name("probability that was said")
+        )
+        axes.set_ylabel(f"{picture.name('share that came true')}, {percent(confidence)} interval")
+        picture.legend()
+    return picture

@@ -65,23 +65,23 @@ def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
     )
     if not known:
         raise UsageError("--plot: no setting has a value to draw")
-    with Picture(look, height=2.6) as page:
-        sheet = page.sheet
-        x = _positions(page, [point.params[param] for point in known])
+    with Picture(look, height=2.6) as picture:
+        axes = picture.axes
+        x = _positions(picture, [point.params[param] for point in known])
         limits = [point.interval or Interval(point.value, point.value) for point in known]
         sides = [limit.low for limit in limits], [limit.high for limit in limits]
-        joined = "x" in page.scales
+        joined = "x" in picture.scales
         if joined:
-            sheet.fill_between(x, *sides, color=COLOURS[0], alpha=BAND, linewidth=0)
+            axes.fill_between(x, *sides, color=COLOURS[0], alpha=BAND, linewidth=0)
         else:
-            sheet.vlines(x, *sides, color=COLOURS[0], linewidth=0.9)
+            axes.vlines(x, *sides, color=COLOURS[0], linewidth=0.9)
         mark = "o" if len(known) <= MAX_MARKS else None
         style = "-" if joined else "none"
-        sheet.plot(x, [point.value for point in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
+        axes.plot(x, [point.value for point in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
         sign = 1.0 if chart.larger_is_better else -1.0
         index, best = max(enumerate(known), key=lambda item: (sign * item[1].value, -item[0]))
-        text = f"best: {page.name(param)} {value_words(best.params[param])}, {best.value:.3f}"
-        sheet.plot(
+        text = f"best: {picture.name(param)} {value_words(best.params[param])}, {best.value:.3f}"
+        axes.plot(
             [x[index]],
             [best.value],
             marker="D",
@@ -91,32 +91,32 @@ def _plot_line(chart: SettingsChart, look: PictureOptions | None) -> Picture:
             label=text,
             zorder=5,
         )
-        sheet.set(xlabel=page.name(param), ylabel=page.name(chart.words, 40))
-        _note(page, chart.note)
-        page.legend()
-    return page
+        axes.set(xlabel=picture.name(param), ylabel=picture.name(chart.words, 40))
+        _note(picture, chart.note)
+        picture.legend()
+    return picture
 
 
 def _key(value: Value) -> tuple[bool, Any]:
     return isinstance(value, str), value
 
 
-def _positions(page: Picture, values: Sequence[Value]) -> list[float]:
+def _positions(picture: Picture, values: Sequence[Value]) -> list[float]:
     """Where values are drawn: numbers on a scale, texts side by side."""
     numbers = [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if len(numbers) == len(values):
-        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOGARITHMIC and _geometric(numbers):
-            logarithmic(page.sheet, "x")
+        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOGARITHMIC and _is_geometric(numbers):
+            logarithmic(picture.axes, "x")
         return numbers
-    page.scales = "y"
+    picture.scales = "y"
     step = max(1, -(-len(values) // MAX_TICKS))
     ticks = range(0, len(values), step)
-    page.sheet.set_xticks(list(ticks), [page.name(value_words(values[i]), 10) for i in ticks])
-    page.sheet.grid(visible=False, axis="x")
+    picture.axes.set_xticks(list(ticks), [picture.name(value_words(values[i]), 10) for i in ticks])
+    picture.axes.grid(visible=False, axis="x")
     return [float(index) for index in range(len(values))]
 
 
-def _geometric(numbers: Sequence[float]) -> bool:
+def _is_geometric(numbers: Sequence[float]) -> bool:
     """Whether neighbours differ by a factor rather than by a step."""
     ratios = [b / a for a, b in pairwise(numbers) if b > a]
     return len(ratios) > 1 and max(ratios) < 2.6 * min(ratios)
@@ -136,16 +136,16 @@ def _plot_grid(chart: SettingsChart, look: PictureOptions | None) -> Picture:
     across, down = (sorted({key[side] for key in cells}, key=_key) for side in (0, 1))
     grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
     shape = len(down) / max(len(across), 1)
-    with Picture(look, height=min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)) as page:
-        draw_grid(page, grid, (across, down), chart.words, larger=chart.larger_is_better)
-        page.sheet.set(xlabel=page.name(x), ylabel=page.name(y))
-        _note(page, chart.note)
-    return page
+    with Picture(look, height=min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)) as picture:
+        draw_grid(picture, grid, (across, down), chart.words, larger=chart.larger_is_better)
+        picture.axes.set(xlabel=picture.name(x), ylabel=picture.name(y))
+        _note(picture, chart.note)
+    return picture
 
 
-def _note(page: Picture, text: str) -> None:
+def _note(picture: Picture, text: str) -> None:
     if text:
-        page.note(text, SMALL)
+        picture.note(text, SMALL)
 
 
 def plot_power(plan: PowerPlan, look: PictureOptions | None = None) -> Picture:
@@ -155,25 +155,25 @@ def plot_power(plan: PowerPlan, look: PictureOptions | None = None) -> Picture:
     request = plan.request
     falls = request.measured != "power"
     goal = request.width if falls else request.power
-    with Picture(look, height=2.6) as page:
-        sheet = page.sheet
-        sheet.plot(plan.curve_units, plan.curve, color=COLOURS[0])
+    with Picture(look, height=2.6) as picture:
+        axes = picture.axes
+        axes.plot(plan.curve_units, plan.curve, color=COLOURS[0])
         if request.units is None and goal is not None and plan.units is not None:
-            sheet.axhline(goal, **guide(linewidth=0.8, linestyle=DASHES[1]))
-            sheet.plot([plan.units], [plan.reached], marker="o", markersize=4, color=COLOURS[1])
-            sheet.annotate(
-                f"{plan.units:,} {page.name(plan.unit)}",
+            axes.axhline(goal, **guide(linewidth=0.8, linestyle=DASHES[1]))
+            axes.plot([plan.units], [plan.reached], marker="o", markersize=4, color=COLOURS[1])
+            axes.annotate(
+                f"{plan.units:,} {picture.name(plan.unit)}",
                 (plan.units, plan.reached),
                 textcoords="offset points",
                 xytext=(6, 6 if falls else -10),
                 fontsize=SMALL,
             )
-        sheet.set(
-            xlabel=page.name(plan.unit),
-            ylabel=page.name(POWER_LABELS.get(request.measured, "power"), 40),
+        axes.set(
+            xlabel=picture.name(plan.unit),
+            ylabel=picture.name(POWER_LABELS.get(request.measured, "power"), 40),
             xlim=(0, None),
         )
-        sheet.set_ylim(0, None if falls else 1.005)
-        sheet.xaxis.set_major_formatter(lambda value, _index: f"{value:,.0f}")
-        sheet.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    return page
+        axes.set_ylim(0, None if falls else 1.005)
+        axes.xaxis.set_major_formatter(lambda value, _index: f"{value:,.0f}")
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    return picture

@@ -117,13 +117,13 @@ def error_bars(values: Sequence[float], limits: Sequence[tuple[float, float]]) -
     return [below, [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]]
 
 
-def logarithmic(sheet: "Axes", which: str, *, dense: bool = False) -> None:
+def logarithmic(axes: "Axes", which: str, *, dense: bool = False) -> None:
     """Logarithmic axes, labelled 0.01 rather than with powers, which need formulas; `dense` has 1, 2, 5, 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for name in which:
-        axis = sheet.xaxis if name == "x" else sheet.yaxis
-        (sheet.set_xscale if name == "x" else sheet.set_yscale)("log")
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        (axes.set_xscale if name == "x" else axes.set_yscale)("log")
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
         if dense:

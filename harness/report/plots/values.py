@@ -33,46 +33,46 @@ def plot_errors(runs: Sequence[RunMeasures], replication: Replication, look: Pic
     if len(runs) > MAX_RUNS:
         raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MAX_RUNS} are drawn")
     panels = [errors_over_truth(run.aligned, run.sampling, replication) for run in runs]
-    with Picture(look, height=0.7 + 1.7 * len(panels), panels=len(panels), sharex=True, sharey=True) as page:
-        for sheet, run in zip(page.sheets, panels, strict=True):
+    with Picture(look, height=0.7 + 1.7 * len(panels), panels=len(panels), sharex=True, sharey=True) as picture:
+        for axes, run in zip(picture.panels, panels, strict=True):
             # All points first: the panels share their axes.
-            _points(sheet, run.truth, run.errors)
-        for sheet, run in zip(page.sheets, panels, strict=True):
-            sheet.axhline(0, **guide(linewidth=0.8))
+            _points(axes, run.truth, run.errors)
+        for axes, run in zip(picture.panels, panels, strict=True):
+            axes.axhline(0, **guide(linewidth=0.8))
             if run.tolerance and run.truth.size:
-                _tolerance(sheet, run)
+                _tolerance(axes, run)
             if run.bias is not None:
-                _level(sheet, run.bias, LINE, "-", f"bias {_text(run.bias)}")
+                _level(axes, run.bias, LINE, "-", f"bias {_text(run.bias)}")
             if run.bins:
-                _bins(sheet, run, f"mean error, {percent(replication.confidence)} interval")
-            who = "" if len(panels) == 1 else f"{page.name(run.name, MAX_NAME_LENGTH)}\n"
-            sheet.set_ylabel(f"{who}{page.name('answer − truth')}")
-            _legend(page, sheet)
-        page.sheets[-1].set_xlabel(page.name("truth"))
-    return page
+                _bins(axes, run, f"mean error, {percent(replication.confidence)} interval")
+            who = "" if len(panels) == 1 else f"{picture.name(run.name, MAX_NAME_LENGTH)}\n"
+            axes.set_ylabel(f"{who}{picture.name('answer − truth')}")
+            _legend(picture, axes)
+        picture.panels[-1].set_xlabel(picture.name("truth"))
+    return picture
 
 
-def _tolerance(sheet: "Axes", run: ErrorsOverTruth) -> None:
+def _tolerance(axes: "Axes", run: ErrorsOverTruth) -> None:
     """How far off an answer may be: the same everywhere, or a share of the truth."""
     ends = sorted({float(run.truth.min()), float(run.truth.max()), 0.0} if run.relative else {0.0})
     ends = [end for end in ends if run.truth.min() <= end <= run.truth.max()]
-    shown = sheet.get_ylim()
+    shown = axes.get_ylim()
     for sign in (1, -1):
         label = f"tolerance {run.tolerance:g}" if sign > 0 else None
         if run.relative:
             reach = [sign * (run.tolerance or 0.0) * abs(end) for end in ends]
-            sheet.plot(ends, reach, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
+            axes.plot(ends, reach, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
         else:
             level = sign * (run.tolerance or 0.0)
-            sheet.axhline(level, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
+            axes.axhline(level, color=GREY, linestyle=GUIDE_DASHES, linewidth=0.8, label=label)
     if run.relative:
         # Far from 0 it would leave little room for the errors.
-        sheet.set_ylim(shown)
+        axes.set_ylim(shown)
 
 
-def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
+def _bins(axes: "Axes", run: ErrorsOverTruth, label: str) -> None:
     values = [bin_.bias.value for bin_ in run.bins]
-    sheet.errorbar(
+    axes.errorbar(
         [bin_.truth for bin_ in run.bins],
         values,
         yerr=error_bars(values, [limits_of(bin_.bias) for bin_ in run.bins]),
@@ -88,37 +88,37 @@ def _bins(sheet: "Axes", run: ErrorsOverTruth, label: str) -> None:
 
 def plot_agreement(agreement: Agreement, confidence: float, look: PictureOptions | None = None) -> Picture:
     """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
-    with Picture(look, height=2.6) as page:
-        sheet, (a, b) = page.sheet, (page.name(name, MAX_NAME_LENGTH) for name in agreement.names)
-        _points(sheet, agreement.means, agreement.differences)
-        sheet.axhline(0, **guide(linewidth=0.8))
-        _level(sheet, agreement.bias, LINE, "-", f"mean difference {_text(agreement.bias)}")
+    with Picture(look, height=2.6) as picture:
+        axes, (a, b) = picture.axes, (picture.name(name, MAX_NAME_LENGTH) for name in agreement.names)
+        _points(axes, agreement.means, agreement.differences)
+        axes.axhline(0, **guide(linewidth=0.8))
+        _level(axes, agreement.bias, LINE, "-", f"mean difference {_text(agreement.bias)}")
         limits = f"limits of agreement {_text(agreement.low)} and {_text(agreement.high)}"
-        _level(sheet, agreement.low, BLACK, DASHES[1], limits)
-        _level(sheet, agreement.high, BLACK, DASHES[1], None)
-        sheet.set_xlabel(page.name("mean of both answers"))
-        sheet.set_ylabel(f"{a}\n− {b}" if len(a + b) > MAX_NAME_LENGTH else f"{a} − {b}")
-        _legend(page, sheet, title=f"shaded: {percent(confidence)} intervals")
-    return page
+        _level(axes, agreement.low, BLACK, DASHES[1], limits)
+        _level(axes, agreement.high, BLACK, DASHES[1], None)
+        axes.set_xlabel(picture.name("mean of both answers"))
+        axes.set_ylabel(f"{a}\n− {b}" if len(a + b) > MAX_NAME_LENGTH else f"{a} − {b}")
+        _legend(picture, axes, title=f"shaded: {percent(confidence)} intervals")
+    return picture
 
 
-def _points(sheet: "Axes", x: FloatArray, y: FloatArray) -> None:
+def _points(axes: "Axes", x: FloatArray, y: FloatArray) -> None:
     many = x.size > MAX_SHAPES
     alpha = 0.6 if x.size <= 200 else 0.35 if not many else max(0.12, 700 / x.size)
-    sheet.scatter(x, y, s=5 if many else 8, color=POINT, alpha=alpha, linewidths=0, rasterized=many)
+    axes.scatter(x, y, s=5 if many else 8, color=POINT, alpha=alpha, linewidths=0, rasterized=many)
 
 
-def _level(sheet: "Axes", estimate: Estimate, colour: str, dashes: Any, label: str | None) -> None:
+def _level(axes: "Axes", estimate: Estimate, colour: str, dashes: Any, label: str | None) -> None:
     """A line at an estimate, with its interval shaded."""
     low, high = limits_of(estimate)
-    sheet.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
-    sheet.axhline(estimate.value, color=colour, linestyle=dashes, linewidth=1.1, label=label)
+    axes.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.axhline(estimate.value, color=colour, linestyle=dashes, linewidth=1.1, label=label)
 
 
 def _text(estimate: Estimate) -> str:
     return f"{estimate.value:.3g}".replace("-", "−")
 
 
-def _legend(page: Picture, sheet: "Axes", *, title: str | None = None) -> None:
-    page.legend(sheet, inside=False, title=title)
-    sheet.grid(visible=False, axis="x")
+def _legend(picture: Picture, axes: "Axes", *, title: str | None = None) -> None:
+    picture.legend(axes, inside=False, title=title)
+    axes.grid(visible=False, axis="x")
