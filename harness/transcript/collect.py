@@ -34,8 +34,6 @@ OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _TEXT_TYPES = {str, UnsetType, type(None)}
 # Keys whose values may be of other types.
 _NOT_ONLY_TEXTS = {"actual", "error", "columns"}
-
-
 # Keys of a record that have an object, whose keys become columns, and the type of the values in it.
 _OBJECTS: dict[str, Any] = {"columns": Any, "values": float | None}
 
@@ -97,7 +95,10 @@ class ColumnBuilder:
         """What records have; UNSET or None is nothing. Where they share values, `codes` has the number of each."""
         if path not in self._texts:
             self._texts[path] = _GrowingTexts(self.count)
-        self._texts[path].add(_as_texts(values) if path[0] in _NOT_ONLY_TEXTS else values, codes)
+        if path[0] in _NOT_ONLY_TEXTS and not _TEXT_TYPES.issuperset(map(type, values)):
+            # As texts: 1 and 1.0 and True would share a code.
+            values = [value if type(value) in _TEXT_TYPES else plain_text(value) for value in values]
+        self._texts[path].add(values, codes)
 
     def add_numbers(self, path: KeyPath, numbers: Numbers) -> None:
         """What records have; NaN is nothing."""
@@ -107,8 +108,8 @@ class ColumnBuilder:
 
     def add_details(self, name: str, values: Sequence[Any]) -> None:
         """What records have; UNSET or None is nothing."""
-        own = self.details.setdefault(name, [None] * self.count)
-        own.extend(None if value is UNSET else value for value in values)
+        details = self.details.setdefault(name, [None] * self.count)
+        details.extend(None if value is UNSET else value for value in values)
 
     def add_cases(self, ids: bytes, lengths: npt.NDArray[np.int64], outcome: npt.NDArray[np.int8]) -> None:
         """The ids of the same records, all in one piece, and their outcomes; after all else."""
@@ -134,7 +135,7 @@ class ColumnBuilder:
             outcome=np.concatenate(self._outcome),
             repeat=np.where(np.isnan(repeat), 1, repeat).astype(np.int32),
             columns={path[1]: coded for path, coded in texts.items()},
-            values={path[1]: own for path, own in numbers.items()},
+            values={path[1]: column for path, column in numbers.items()},
             details=self.details,
             **fields,
         )
@@ -149,18 +150,11 @@ class _GrowingTexts:
         self._known: dict[Any, int] = defaultdict(count().__next__, {UNSET: -1, None: -1})
 
     def add(self, values: Sequence[Any], codes: Codes | None) -> None:
-        own = np.fromiter(map(self._known.__getitem__, values), np.int32, len(values))
-        self._parts.append(own if codes is None else np.append(own, np.int32(-1))[codes])
+        new = np.fromiter(map(self._known.__getitem__, values), np.int32, len(values))
+        self._parts.append(new if codes is None else np.append(new, np.int32(-1))[codes])
 
     def finish(self) -> Coded:
         return Coded(np.concatenate(self._parts), list(self._known)[2:])
-
-
-def _as_texts(values: Sequence[Any]) -> Sequence[Any]:
-    """Values of any kind as texts: 1 and 1.0 and True would share a code."""
-    if _TEXT_TYPES.issuperset(map(type, values)):
-        return values
-    return [value if type(value) in _TEXT_TYPES else plain_text(value) for value in values]
 
 
 def as_numbers(values: Sequence[Any]) -> Numbers:

@@ -163,8 +163,8 @@ class Columns:
         return self._is(Outcome.TP) | self._is(Outcome.FN)
 
     def _is(self, outcome: Outcome) -> npt.NDArray[np.bool_]:
-        found: npt.NDArray[np.bool_] = self.outcome == OUTCOMES.index(outcome)
-        return found
+        matches: npt.NDArray[np.bool_] = self.outcome == OUTCOMES.index(outcome)
+        return matches
 
 
 def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> Columns:
@@ -177,9 +177,9 @@ def read_columns(path: Path, *, name: str | None = None, lean: bool = False) -> 
     from harness.transcript.kept_columns import find_columns
     from harness.transcript.storage import is_parquet
 
-    found = find_columns(path, lean=lean)
-    if found is None and is_parquet(path):
+    columns = find_columns(path, lean=lean)
+    if columns is None and is_parquet(path):
         from harness.transcript.parquet_columns import read_parquet_columns
 
-        found = read_parquet_columns(path, lean=lean)
-    return collect(path, name=name, lean=lean) if found is None else found
+        columns = read_parquet_columns(path, lean=lean)
+    return collect(path, name=name, lean=lean) if columns is None else columns

@@ -124,8 +124,8 @@ def keep_columns(columns: Columns, header: bytes, size: int, sha256: str, *, lea
 
 def _remove_oldest() -> None:
     total = 0
-    found = [(file.stat(), file) for file in _folder().iterdir() if not file.name.startswith(UNFINISHED_PREFIX)]
-    for status, file in sorted(found, key=lambda one: one[0].st_mtime, reverse=True):
+    files = [(file.stat(), file) for file in _folder().iterdir() if not file.name.startswith(UNFINISHED_PREFIX)]
+    for status, file in sorted(files, key=lambda pair: pair[0].st_mtime, reverse=True):
         total += status.st_size
         if total > MAX_BYTES:
             file.unlink(missing_ok=True)
@@ -157,11 +157,11 @@ def _kept(columns: Columns, header: bytes, transcript: str) -> _Kept:
         ids=_kept_texts(columns.ids),
         outcome=columns.outcome.data,
         repeat=columns.repeat.data if (columns.repeat != 1).any() else None,
-        numbers={name: own.data for name, own in numbers.items() if not np.isnan(own).all()},
-        texts={name: _kept_codes(own) for name, own in coded.items() if len(own.labels)},
-        columns={name: _kept_codes(own) for name, own in columns.columns.items()},
-        values={name: own.data for name, own in columns.values.items()},
-        details={name: msgspec.json.encode(own) for name, own in columns.details.items()},
+        numbers={name: column.data for name, column in numbers.items() if not np.isnan(column).all()},
+        texts={name: _kept_codes(column) for name, column in coded.items() if len(column.labels)},
+        columns={name: _kept_codes(column) for name, column in columns.columns.items()},
+        values={name: column.data for name, column in columns.values.items()},
+        details={name: msgspec.json.encode(records) for name, records in columns.details.items()},
     )
 
 
@@ -200,9 +200,9 @@ def _columns(kept: _Kept, *, lean: bool) -> Columns:
     fields |= {name: _array(kept.numbers[name], "f8", count) for name in wanted & kept.numbers.keys()}
     fields |= {name: _coded(kept.texts[name], count) for name in wanted & kept.texts.keys()}
     if not lean:
-        fields["columns"] = {name: _coded(own, count) for name, own in kept.columns.items()}
-        fields["values"] = {name: _array(own, "f8", count) for name, own in kept.values.items()}
-        fields["details"] = {name: _details(own, count) for name, own in kept.details.items()}
+        fields["columns"] = {name: _coded(column, count) for name, column in kept.columns.items()}
+        fields["values"] = {name: _array(column, "f8", count) for name, column in kept.values.items()}
+        fields["details"] = {name: _details(data, count) for name, data in kept.details.items()}
     return Columns(
         header=TranscriptReader(io.BytesIO(kept.header), "header").header,
         complete=True,
@@ -216,11 +216,11 @@ def _columns(kept: _Kept, *, lean: bool) -> Columns:
 
 
 def _array(data: memoryview, kind: str, count: int) -> npt.NDArray[Any]:
-    """A copy: numpy is slow where numbers are not in places that their size divides."""
-    found = np.frombuffer(data, kind).copy()
-    if len(found) != count:
+    """A copy: numpy is slow where numbers do not lie at multiples of their size."""
+    numbers = np.frombuffer(data, kind).copy()
+    if len(numbers) != count:
         raise ValueError("another length")
-    return found
+    return numbers
 
 
 def _in_range(numbers: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:

@@ -37,18 +37,18 @@ def read_each(files: Sequence[tuple[Path, str]], *, lean: bool, cores: int) -> l
 
     with ThreadPoolExecutor(cores - 1) as pool:
         waiting = {path: pool.submit(read_elsewhere, path) for path in others}
-        found = []
+        columns = []
         try:
             for path, name in files:
                 # What nobody has begun with is read here.
                 if path in waiting and not waiting[path].cancel():
                     waiting[path].result()
-                found.append(read_columns(path, name=name, lean=lean))
+                columns.append(read_columns(path, name=name, lean=lean))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.kill()
-    return found
+    return columns
 
 
 def _is_worth_it(path: Path) -> bool:

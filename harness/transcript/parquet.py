@@ -8,7 +8,7 @@ order, other spacing, keys of its own) also has its line, in `line`.
 import contextlib
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,7 @@ from typing import IO, Any
 import msgspec
 
 from harness.errors import MissingExtra, TranscriptError
+from harness.files.gzip_blocks import in_blocks
 from harness.model import BlindTrial, Trial
 from harness.transcript.format import End, Header
 from harness.transcript.read import BLOCK, MAX_LINE_BYTES, TranscriptReader, record_type
@@ -65,9 +66,7 @@ def write_parquet(stream: IO[bytes], path: Path, name: str) -> None:
     with path.open("wb") as file, parquet.ParquetWriter(file, _schema(pa), compression="zstd") as writer:
         for rows in _groups(reader):
             columns = list(zip(*rows, strict=True))
-            writer.write_table(
-                pa.table([pa.array(*one) for one in zip(columns, _schema(pa).types, strict=True)], schema=_schema(pa))
-            )
+            writer.write_table(pa.table(list(map(pa.array, columns, _schema(pa).types)), schema=_schema(pa)))
         file.flush()
         metadata = {KIND: b"1", HEADER: reader.first, END: reader.last}
         with path.open("rb") as written:
@@ -214,13 +213,13 @@ def _checked_metadata(file: Any, schema: Any) -> dict[bytes, bytes]:
         raise OSError(None, "a table, not a transcript: its metadata has no header; `hate import` reads tables")
     if sum(map(len, metadata.values())) > MAX_METADATA_BYTES:
         raise OSError(None, f"more than {MAX_METADATA_BYTES >> 20} MiB of metadata")
-    found = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+    types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
     for name, wanted in zip(schema.names, schema.types, strict=True):
-        own = found.get(name)
-        if own is not None and hasattr(own, "value_type") and hasattr(own, "index_type"):
-            own = own.value_type
-        if own != wanted:
-            raise OSError(None, f"column '{name}' is {own or 'missing'}, not {wanted}")
+        kind = types.get(name)
+        if kind is not None and hasattr(kind, "value_type") and hasattr(kind, "index_type"):
+            kind = kind.value_type
+        if kind != wanted:
+            raise OSError(None, f"column '{name}' is {kind or 'missing'}, not {wanted}")
     for number in range(file.metadata.num_row_groups):
         if file.metadata.row_group(number).total_byte_size > MAX_GROUP_BYTES:
             raise OSError(None, f"a group of rows has more than {MAX_GROUP_BYTES >> 20} MiB")
@@ -235,7 +234,7 @@ def _blocks(file: Any, metadata: dict[bytes, bytes], failure: type[Exception]) -
     try:
         for batch in file.iter_batches(BATCH, columns=[*TYPED, *JSON, "rest", "line"]):
             columns = [_values(batch.column(name)) for name in (*TYPED, *JSON, "rest", "line")]
-            yield from _joined(_line(record, row) for row in zip(*columns, strict=True))
+            yield from in_blocks((_line(record, row) for row in zip(*columns, strict=True)), BLOCK)
     except (failure, MemoryError) as error:
         raise OSError(None, f"damaged: {_first_line(error)}") from None
     except (TypeError, ValueError, msgspec.MsgspecError, RecursionError) as error:
@@ -266,18 +265,6 @@ def _line(record: type[Trial | BlindTrial], row: Sequence[Any]) -> bytes:
     return _encoder.encode(record(**known)) + b"\n"
 
 
-def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    waiting: list[bytes] = []
-    size = 0
-    for line in lines:
-        waiting.append(line)
-        size += len(line)
-        if size >= BLOCK:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    yield b"".join(waiting)
-
-
 def _bounded(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
     """The blocks, as long as there are not far more of them than a file of this size can have."""
     left = size * MAX_RATIO + ALLOWANCE
@@ -298,15 +285,12 @@ class ParquetLines(io.RawIOBase):
         self.end = end
 
     def fileno(self) -> int:
-        """Of the Parquet file."""
         return self._handle.fileno()
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read some."""
         while not self._rest:
             block = next(self._blocks, None)
             if block is None:
@@ -317,7 +301,6 @@ class ParquetLines(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Close the file too."""
         self._handle.close()
         super().close()
 

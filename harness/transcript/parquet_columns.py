@@ -59,13 +59,13 @@ class _Entries:
         """From texts as Arrow has them."""
         if column.null_count == len(column):
             return _Entries([], np.full(len(column), -1, np.int32))
-        found, order = _in_order(_array(column.indices, np.int32, -1), len(column.dictionary))
+        codes, order = _in_order(_array(column.indices, np.int32, -1), len(column.dictionary))
         texts = column.dictionary.to_pylist()
-        return _Entries([texts[index] for index in order.tolist()], found)
+        return _Entries([texts[index] for index in order.tolist()], codes)
 
-    def replaced(self, rows: Sequence[int], own: Sequence[Any]) -> "_Entries":
+    def replaced(self, rows: Sequence[int], others: Sequence[Any]) -> "_Entries":
         """The same with other values in some rows."""
-        codes, values = self.codes.copy(), [*self.values, *own]
+        codes, values = self.codes.copy(), [*self.values, *others]
         codes[rows] = np.arange(len(self.values), len(values))
         codes, order = _in_order(codes, len(values))
         return _Entries([values[index] for index in order.tolist()], codes)
@@ -74,13 +74,13 @@ class _Entries:
 def _array(column: Any, kind: Any, missing: float) -> npt.NDArray[Any]:
     """Numbers of Arrow as an array of its own. Arrow's way to make one would import pandas, which takes longer."""
     known, data = column.buffers()
-    found = np.empty(len(column), np.float64 if np.isnan(missing) else kind)
+    numbers = np.empty(len(column), np.float64 if np.isnan(missing) else kind)
     if len(column):
-        found[:] = np.frombuffer(data, kind, len(column), column.offset * np.dtype(kind).itemsize)
+        numbers[:] = np.frombuffer(data, kind, len(column), column.offset * np.dtype(kind).itemsize)
     if column.null_count:
         bits = np.unpackbits(np.frombuffer(known, np.uint8), bitorder="little")
-        found[bits[column.offset : column.offset + len(column)] == 0] = missing
-    return found
+        numbers[bits[column.offset : column.offset + len(column)] == 0] = missing
+    return numbers
 
 
 def _in_order(indices: Codes, count: int) -> tuple[Codes, npt.NDArray[np.int64]]:
@@ -105,8 +105,8 @@ class _Change:
 
     def of(self, name: str) -> tuple[list[int], list[Any]]:
         """The rows in which the value of a key is another than that in its column, and the value; UNSET for none."""
-        found = [(row, getattr(record, name)) for row, record in zip(self.rows, self.records, strict=True)]
-        kept = [(row, value) for row, value in found if self.whole or value is not UNSET]
+        values = [(row, getattr(record, name)) for row, record in zip(self.rows, self.records, strict=True)]
+        kept = [(row, value) for row, value in values if self.whole or value is not UNSET]
         return [row for row, _ in kept], [value for _, value in kept]
 
 
@@ -123,13 +123,13 @@ class _Batch:
     @cached_property
     def changes(self) -> list[_Change]:
         """What is not in the columns."""
-        found = []
+        changes = []
         for name in ("rest", "line"):
             entries = _Entries.of(self.arrays.column(name))
             records = list(map(_DECODERS[name].decode, entries.values))
             rows = np.flatnonzero(entries.codes >= 0).tolist()
-            found.append(_Change(rows, [records[code] for code in entries.codes[rows].tolist()], name == "line"))
-        return [change for change in found if change.rows]
+            changes.append(_Change(rows, [records[code] for code in entries.codes[rows].tolist()], name == "line"))
+        return [change for change in changes if change.rows]
 
     def entries(self, name: str) -> _Entries:
         """A column of texts; of JSON, what the texts say."""
@@ -137,21 +137,21 @@ class _Batch:
         if name in _DECODERS:
             entries = _Entries(list(map(_DECODERS[name].decode, entries.values)), entries.codes)
         for change in self.changes:
-            rows, own = change.of(name)
-            entries = entries.replaced(rows, own) if rows else entries
+            rows, values = change.of(name)
+            entries = entries.replaced(rows, values) if rows else entries
         return entries
 
     def details(self, name: str) -> dict[int, Any]:
         """What tasks record of a row, if it is there."""
-        found = {row: value for change in self.changes for row, value in zip(*change.of(name), strict=True)}
-        return {row: value for row, value in found.items() if value is not UNSET}
+        values = {row: value for change in self.changes for row, value in zip(*change.of(name), strict=True)}
+        return {row: value for row, value in values.items() if value is not UNSET}
 
     def numbers(self, name: str) -> Numbers:
         """A column of numbers; NaN for none."""
         numbers = _array(self.arrays.column(name), np.int64 if name in _RANGES else np.float64, np.nan)
         for change in self.changes:
-            rows, own = change.of(name)
-            numbers[rows] = as_numbers(own)
+            rows, values = change.of(name)
+            numbers[rows] = as_numbers(values)
         # JSON has no numbers that are not finite: a record in a line has none then.
         finite = np.isfinite(numbers)
         if name in _RANGES:
@@ -172,8 +172,8 @@ class _Batch:
             raise ValueError("id")
         dense = column.dictionary_decode()
         for change in self.changes:
-            rows, own = change.of("id")
-            if [dense[row].as_py() for row in rows] != own:
+            rows, ids = change.of("id")
+            if [dense[row].as_py() for row in rows] != ids:
                 raise ValueError("id")
         return (dense.buffers()[2].to_pybytes() if len(dense) else b"")[: int(lengths.sum())], lengths
 
@@ -193,8 +193,8 @@ def _read(file: IntactFile, name: str, *, lean: bool) -> Columns:
         for key in texts:
             entries = batch.entries(key)
             builder.add_texts((key,), entries.values, entries.codes)
-        for outer, own in keys.items():
-            _add_object(builder, batch.entries(outer), outer, own, name)
+        for outer, inner in keys.items():
+            _add_object(builder, batch.entries(outer), outer, inner, name)
         for key in () if lean else DETAILS:
             details = batch.details(key)
             if details or key in builder.details:
@@ -216,8 +216,8 @@ def _add_object(builder: ColumnBuilder, entries: _Entries, outer: str, keys: dic
     keys |= dict.fromkeys(chain.from_iterable(mappings))
     check_names(keys, outer, name)
     for key in keys:
-        own = [mapping.get(key) for mapping in mappings]
+        values = [mapping.get(key) for mapping in mappings]
         if outer == "columns":
-            builder.add_texts((outer, key), own, entries.codes)
+            builder.add_texts((outer, key), values, entries.codes)
         else:
-            builder.add_numbers((outer, key), np.append(as_numbers(own), np.nan)[entries.codes])
+            builder.add_numbers((outer, key), np.append(as_numbers(values), np.nan)[entries.codes])

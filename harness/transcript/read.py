@@ -113,13 +113,17 @@ class TranscriptReader:
 
     def bodies(self) -> Iterator[bytes]:
         """The lines of the records, many at a time; give each to `decode`, or say you `passed` it."""
-        self._check_outcomes()
+        if self.header.is_blind and not self._reads_blind:
+            raise TranscriptError(f"{self.name}: {WITHHELD}")
         while block := self._read_block():
             whole, newline, rest = (block, b"", b"") if block.endswith(b"\n") else block.rpartition(b"\n")
             if whole:
                 yield from self._split(whole + newline)
-            if rest:
-                yield from self._last_line(rest)
+            # A line without a newline: an end line whose newline was lost, or a torn record.
+            if rest and (self.end is not None or _is_end(rest)):
+                yield from self._split(rest)
+            elif rest:
+                self.torn = len(rest)
 
     def lines(self) -> Iterator[RecordLine]:
         """The records, each with where its line is in the file."""
@@ -131,17 +135,6 @@ class TranscriptReader:
                 if line.strip():
                     yield RecordLine(next(trials), start, stop)
                 start = stop
-
-    def _check_outcomes(self) -> None:
-        if self.header.is_blind and not self._reads_blind:
-            raise TranscriptError(f"{self.name}: {WITHHELD}")
-
-    def _last_line(self, line: bytes) -> Iterator[bytes]:
-        """A line without a newline: an end line whose newline was lost, or a torn record."""
-        if self.end is not None or _is_end(line):
-            yield from self._split(line)
-        else:
-            self.torn = len(line)
 
     def _split(self, data: bytes) -> Iterator[bytes]:
         """The lines of records among complete lines; an end line ends the transcript."""

@@ -68,8 +68,15 @@ class RunStatus:
 
     @property
     def total(self) -> int | None:
-        """The trials of the whole run; None if its transcript does not say."""
-        return self.done if self.state is RunState.COMPLETE else _planned(self.header)
+        """The trials of the whole run; None if it is of a part of its test whose size is not recorded."""
+        if self.state is RunState.COMPLETE:
+            return self.done
+        header, part, gallery = self.header, self.header.part, self.header.test.gallery
+        cases = part.get("limit", header.test.cases)
+        unknown = header.originals_of or (gallery is not UNSET and gallery.probes is not UNSET)
+        if not isinstance(cases, int) or (unknown and "limit" not in part):
+            return None
+        return cases * (header.repeat if isinstance(header.repeat, int) else 1)
 
     @property
     def may_stop_early(self) -> bool:
@@ -82,16 +89,6 @@ class RunStatus:
         if self.total is None or self.state is RunState.STOPPED:
             return None
         return self.speed.seconds_left(max(self.total - self.done, 0))
-
-
-def _planned(header: Header) -> int | None:
-    """The trials that a run began with; None if it is of a part of its test whose size is not recorded."""
-    part, gallery = header.part, header.test.gallery
-    cases = part.get("limit", header.test.cases)
-    unknown = header.originals_of or (gallery is not UNSET and gallery.probes is not UNSET)
-    if not isinstance(cases, int) or (unknown and "limit" not in part):
-        return None
-    return cases * (header.repeat if isinstance(header.repeat, int) else 1)
 
 
 class FollowedRecord(Struct, gc=False):
@@ -162,7 +159,6 @@ class Follower:
         yield from self._reader.blocks()
 
     def close(self) -> None:
-        """Release the file."""
         self._file.close()
 
 
@@ -189,11 +185,9 @@ class _Unpacked(io.RawIOBase):
         self._rest = b""
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def fileno(self) -> int:
-        """Of the compressed file."""
         return self._file.fileno()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -201,7 +195,6 @@ class _Unpacked(io.RawIOBase):
         return 0
 
     def readinto(self, buffer: Any) -> int:
-        """Read some."""
         while not self._rest:
             try:
                 self._rest = next(self._blocks)
@@ -212,6 +205,5 @@ class _Unpacked(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Close the file too."""
         self._file.close()
         super().close()

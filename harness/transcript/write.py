@@ -87,7 +87,10 @@ class TranscriptWriter:
     @classmethod
     def _create(cls, target: Path, path: Path, header: Header, flags: int) -> "TranscriptWriter":
         check_form(target)
-        _make_folder(path.parent)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{path.parent}: {error.strerror}; choose another place with -o") from None
         try:
             writer = cls(target, path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o644))
         except FileExistsError:
@@ -198,7 +201,10 @@ class TranscriptWriter:
         try:
             self._sync()
             if Form.of(self.target) is not Form.LINES:
-                self._store()
+                # The lines are removed when the file of another form is on disk, content and name.
+                store_as(self.path, self.target)
+                self.path.unlink()
+                sync_folder(self.path.parent)
             elif self.path != self.target:
                 move_into_place(self.path, self.target)
         except OSError as error:
@@ -210,7 +216,10 @@ class TranscriptWriter:
     def set_aside(self) -> Path:
         """Close it and give it a name that no command takes for a transcript; returns the new name."""
         self.close()
-        aside = next(path for path in _numbered(self.path, ".spoilt") if not path.exists())
+        aside, number = self.path.with_name(f"{self.path.name}.spoilt"), 1
+        while aside.exists():
+            number += 1
+            aside = self.path.with_name(f"{self.path.name}.spoilt-{number}")
         move_into_place(self.path, aside)
         return aside
 
@@ -285,17 +294,6 @@ class TranscriptWriter:
             offset += len(block)
         return digest.hexdigest()
 
-    def _store(self) -> None:
-        """The lines are removed when the file of another form is on disk, content and name."""
-        store_as(self.path, self.target)
-        self.path.unlink()
-        sync_folder(self.path.parent)
-
-
-def _numbered(path: Path, suffix: str) -> Iterator[Path]:
-    yield path.with_name(path.name + suffix)
-    yield from (path.with_name(f"{path.name}{suffix}-{number}") for number in range(2, 1_000_000))
-
 
 def is_unfinished(path: Path) -> bool:
     """Whether a file is a transcript without its last line, as a killed run leaves it."""
@@ -314,13 +312,6 @@ def begins_like_a_transcript(path: Path) -> bool:
         return False
     # Some file systems give a file its new length before its content; what is missing are zeros.
     return _BEGIN.startswith(begin.rstrip(b"\0"))
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}; choose another place with -o") from None
 
 
 def _unicode(value: Any) -> Any:
