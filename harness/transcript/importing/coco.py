@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,16 +116,20 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
     if options.truth is None:
         raise ForeignError(f"{file.name}: detections in COCO's format; name the file of the truth with --truth FILE")
     truth, notes = _truth(options.truth, options.groups), []
-    labels = {one.id: one.name for one in truth.categories}
-    found = _by_image(file, truth, labels)
+    labels = {category.id: category.name for category in truth.categories}
+    images = sorted(truth.images, key=lambda image: image.id)
+    detections = _by_image(file, truth, labels)
     if options.kind == MASK.name:
-        objects = _objects(truth)
-        results = [_mask_result(file.name, one, objects[one.id], found[one.id]) for one in _images(truth)]
+        # The segmentations of each image, each with whether it is a crowd.
+        objects: dict[int, list[tuple[Any, bool]]] = {image.id: [] for image in images}
+        for annotation in truth.annotations:
+            objects[annotation.image_id].append((annotation.segmentation, bool(annotation.iscrowd)))
+        results = [_mask_result(file.name, image, objects[image.id], detections[image.id]) for image in images]
         task, params = MASK.name, MASK_PARAMS
     else:
-        notes = _segmentation_notes(file.name, [one for own in found.values() for one in own])
+        notes = _segmentation_notes(file.name, list(chain.from_iterable(detections.values())))
         expected = _expected(options.truth, truth, labels)
-        results = [_result(file.name, one, expected[one.id], found[one.id], labels) for one in _images(truth)]
+        results = [_result(file.name, image, expected[image.id], detections[image.id], labels) for image in images]
         task, params = BOXES.name, BOX_PARAMS
     return [
         ImportedRun(
@@ -144,15 +148,16 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
     ]
 
 
-def _segmentation_notes(source: str, found: Sequence[_Detection]) -> list[str]:
+def _segmentation_notes(source: str, detections: Sequence[_Detection]) -> list[str]:
     """What is said of segmentations where boxes are judged; a ForeignError if there is nothing else to judge."""
-    bare = [one for one in found if one.segmentation and not one.bbox]
+    bare = [detection for detection in detections if detection.segmentation and not detection.bbox]
     if bare:
         raise ForeignError(
-            f"{source}: {len(bare):,} of {len(found):,} detections have a segmentation and no bbox, the first in image "
-            f"{bare[0].image_id}: they cannot be judged as boxes; --as mask judges their pixels, or give each a bbox"
+            f"{source}: {len(bare):,} of {len(detections):,} detections have a segmentation and no bbox, the first in "
+            f"image {bare[0].image_id}: they cannot be judged as boxes; --as mask judges their pixels, or give each a "
+            "bbox"
         )
-    both = sum(bool(one.segmentation) for one in found)
+    both = sum(bool(detection.segmentation) for detection in detections)
     if not both:
         return []
     return [f"boxes are judged; the segmentations of {both:,} detections are not (--as mask judges their pixels)"]
@@ -163,14 +168,14 @@ def _truth(path: Path, groups: Sequence[str]) -> _Truth:
     rows = [_image(row, f"{path}: images[{number}]", groups) for number, row in enumerate(file.images)]
     truth = _Truth(rows, file.categories, file.annotations, file.info)
     mistakes = Mistakes(str(path))
-    images, categories = {one.id for one in truth.images}, {one.id for one in truth.categories}
+    images, categories = ({entry.id for entry in entries} for entries in (truth.images, truth.categories))
     if len(images) < len(truth.images):
         mistakes.add("two images have the same id")
-    for number, one in enumerate(truth.annotations):
-        if one.image_id not in images:
-            mistakes.add(f"no image {one.image_id}", location=f"annotations[{number}]")
-        if one.category_id not in categories:
-            mistakes.add(f"no category {one.category_id}", location=f"annotations[{number}]")
+    for number, annotation in enumerate(truth.annotations):
+        if annotation.image_id not in images:
+            mistakes.add(f"no image {annotation.image_id}", location=f"annotations[{number}]")
+        if annotation.category_id not in categories:
+            mistakes.add(f"no category {annotation.category_id}", location=f"annotations[{number}]")
     if mistakes.count:
         raise ForeignError(mistakes.report())
     return truth
@@ -187,45 +192,41 @@ def _image(row: dict[str, Any], location: str, groups: Sequence[str]) -> _Image:
     return msgspec.structs.replace(known, said=columns)
 
 
-def _images(truth: _Truth) -> list[_Image]:
-    return sorted(truth.images, key=lambda image: image.id)
-
-
 def _expected(path: Path, truth: _Truth, labels: Mapping[int, str]) -> dict[int, str]:
     """The objects of each image as `expect` of a case has them."""
     objects: dict[int, list[dict[str, Any]]] = {image.id: [] for image in truth.images}
-    for number, one in enumerate(truth.annotations):
+    for number, annotation in enumerate(truth.annotations):
         try:
-            row: dict[str, Any] = {"label": labels[one.category_id], "box": _box(one)}
+            row: dict[str, Any] = {"label": labels[annotation.category_id], "box": _box(annotation)}
         except AnswerError as error:
             raise ForeignError(f"{path}: annotations[{number}]: {error}") from None
-        row |= {"ignore": True} if one.iscrowd else {}
-        row |= {} if one.area is None else {"area": one.area}
-        objects[one.image_id].append(row)
+        row |= {"ignore": True} if annotation.iscrowd else {}
+        row |= {} if annotation.area is None else {"area": annotation.area}
+        objects[annotation.image_id].append(row)
     return {image: msgspec.json.encode(rows).decode() for image, rows in objects.items()}
 
 
 def _by_image(file: ForeignFile, truth: _Truth, labels: Mapping[int, str]) -> dict[int, list[_Detection]]:
-    found: dict[int, list[_Detection]] = {image.id: [] for image in truth.images}
+    detections: dict[int, list[_Detection]] = {image.id: [] for image in truth.images}
     mistakes = Mistakes(file.name)
-    for number, one in enumerate(decode(file.data, list[_Detection], file.name)):
-        if one.image_id not in found:
-            mistakes.add(f"no image {one.image_id} in the truth", location=f"[{number}]")
-        elif one.category_id not in labels:
-            mistakes.add(f"no category {one.category_id} in the truth", location=f"[{number}]")
+    for number, detection in enumerate(decode(file.data, list[_Detection], file.name)):
+        if detection.image_id not in detections:
+            mistakes.add(f"no image {detection.image_id} in the truth", location=f"[{number}]")
+        elif detection.category_id not in labels:
+            mistakes.add(f"no category {detection.category_id} in the truth", location=f"[{number}]")
         else:
-            found[one.image_id].append(one)
+            detections[detection.image_id].append(detection)
     if mistakes.count:
         raise ForeignError(mistakes.report())
-    return found
+    return detections
 
 
 def _result(
-    source: str, image: _Image, expect: str, found: Sequence[_Detection], labels: Mapping[int, str]
+    source: str, image: _Image, expect: str, detections: Sequence[_Detection], labels: Mapping[int, str]
 ) -> ImportedAnswer:
-    location, rules = f"{source}: image {image.id}", TaskRules()
+    location = f"{source}: image {image.id}"
     try:
-        case = BOXES.complete(Case(str(image.id), None, expect), rules)
+        case = BOXES.complete(Case(str(image.id), None, expect), _RULES)
     except AnswerError as error:
         raise ForeignError(f"{location}: {error}") from None
     given: dict[str, Any] = {
@@ -236,69 +237,67 @@ def _result(
         "columns": image.said,
     }
     try:
-        rows = [{"label": labels[one.category_id], "box": _box(one), "score": one.score} for one in found]
-        answer = BOXES.answer(rows, case, rules)
+        rows = [{"label": labels[row.category_id], "box": _box(row), "score": row.score} for row in detections]
+        answer = BOXES.answer(rows, case, _RULES)
     except AnswerError as error:
-        missed = BOXES.failure(case, rules).boxes
+        missed = BOXES.failure(case, _RULES).boxes
         return ImportedAnswer(**given, boxes=missed, error=ErrorKind.ANSWER, message=str(error))
-    accepts = BOXES.acceptance(rules, BOX_PARAMS)
-    right = accepts(case, answer) is case.positive
+    right = BOXES.acceptance(_RULES, BOX_PARAMS)(case, answer) is case.positive
     return ImportedAnswer(**given, actual=answer.actual, boxes=answer.boxes, marks={VERDICT: float(right)})
 
 
-def _objects(truth: _Truth) -> dict[int, list[tuple[Any, bool]]]:
-    """The segmentations of each image, each with whether it is a crowd."""
-    objects: dict[int, list[tuple[Any, bool]]] = {image.id: [] for image in truth.images}
-    for one in truth.annotations:
-        objects[one.image_id].append((one.segmentation, bool(one.iscrowd)))
-    return objects
-
-
 def _mask_result(
-    source: str, image: _Image, objects: Sequence[tuple[Any, bool]], found: Sequence[_Detection]
+    source: str, image: _Image, objects: Sequence[tuple[Any, bool]], detections: Sequence[_Detection]
 ) -> ImportedAnswer:
     location = f"{source}: image {image.id}"
-    truth = mask_truth(location, (image.height, image.width), objects)
+    truth = _mask_truth(location, (image.height, image.width), objects)
     given: dict[str, Any] = {
         "id": str(image.id),
         "location": location,
-        "expect": truth_digest(objects),
+        # Segmentations are long: this stands for the truth in the digest of the test.
+        "expect": hashlib.sha256(msgspec.json.encode(objects)).hexdigest()[:16],
         "positive": truth.positive,
         "columns": image.said,
     }
     try:
-        answer = mask_answer(truth, [(one.segmentation, one.score) for one in found])
+        answer = _mask_answer(truth, detections)
     except AnswerError as error:
-        return ImportedAnswer(**given, pixels=failed(truth), error=ErrorKind.ANSWER, message=str(error))
+        missed = dict(everything_wrong(truth, MaskSettings.of({})))
+        return ImportedAnswer(**given, pixels=missed, error=ErrorKind.ANSWER, message=str(error))
     given |= {"actual": answer.actual, "score": answer.score, "pixels": answer.pixels}
-    return ImportedAnswer(**given, marks={VERDICT: float(is_right(truth, answer))})
+    case = Case("", None, positive=truth.positive)
+    right = MASK.acceptance(_RULES, MASK_PARAMS)(case, answer) is truth.positive
+    return ImportedAnswer(**given, marks={VERDICT: float(right)})
 
 
-def _box(one: _Annotation | _Detection) -> list[float]:
+def _box(row: _Annotation | _Detection) -> list[float]:
     """The box that is given, or that of the segmentation."""
-    if one.bbox:
-        return one.bbox
-    if one.segmentation:
-        return box_of(one.segmentation)
+    if row.bbox:
+        return row.bbox
+    if row.segmentation:
+        return box_of(row.segmentation)
     raise AnswerError("neither bbox nor segmentation")
 
 
 def box_of(segmentation: Any) -> list[float]:
     """The box around a segmentation; an AnswerError says what is wrong with it."""
     if isinstance(segmentation, Mapping):
-        height, width = _size(segmentation.get("size"))
-        return _box_of_runs(run_lengths(segmentation.get("counts")), height, width)
-    polygons = check_polygons(segmentation)
+        size: Any = segmentation.get("size")
+        is_pair = isinstance(size, Sequence) and len(size) == 2 and all(type(side) is int for side in size)
+        if not is_pair or not all(0 < side <= MAX_SIDE for side in size):
+            raise AnswerError(f"segmentation: size {shown(size)} is not [height, width]")
+        return _box_of_runs(run_lengths(segmentation.get("counts")), *size)
+    polygons = _check_polygons(segmentation)
     x, y = ([value for polygon in polygons for value in polygon[side::2]] for side in (0, 1))
     return [float(min(x)), float(min(y)), float(max(x) - min(x)), float(max(y) - min(y))]
 
 
-def check_polygons(segmentation: Any) -> list[list[float]]:
+def _check_polygons(segmentation: Any) -> list[list[float]]:
     """Polygons [x, y, x, y ...]; an AnswerError if it is something else."""
     if not isinstance(segmentation, list):
         raise AnswerError(f"segmentation {shown(segmentation)} is neither a list of polygons nor {{'size', 'counts'}}")
     for polygon in segmentation:
-        numbers = isinstance(polygon, list) and all(type(one) in (int, float) for one in polygon)
+        numbers = isinstance(polygon, list) and all(type(number) in (int, float) for number in polygon)
         if not numbers or len(polygon) < 6 or len(polygon) % 2 or max(map(abs, polygon)) > MAX_SIDE:
             raise AnswerError(f"segmentation: polygon {shown(polygon)} is not [x, y, x, y, x, y ...]")
     if not segmentation:
@@ -306,18 +305,11 @@ def check_polygons(segmentation: Any) -> list[list[float]]:
     return segmentation
 
 
-def _size(raw: Any) -> tuple[int, int]:
-    pair = isinstance(raw, Sequence) and len(raw) == 2 and all(type(one) is int for one in raw)
-    if not pair or not all(0 < one <= MAX_SIDE for one in raw):
-        raise AnswerError(f"segmentation: size {shown(raw)} is not [height, width]")
-    return raw[0], raw[1]
-
-
 def run_lengths(counts: Any) -> list[int]:
     """The lengths of the runs, background first."""
     if isinstance(counts, str):
         runs = _decompressed(counts)
-    elif isinstance(counts, Sequence) and all(type(one) is int for one in counts):
+    elif isinstance(counts, Sequence) and all(type(run) is int for run in counts):
         runs = list(counts)
     else:
         raise AnswerError(f"segmentation: counts {shown(counts)} are neither text nor a list of whole numbers")
@@ -371,7 +363,7 @@ def plane_of(segmentation: Any, height: int, width: int) -> BoolArray:
             raise AnswerError(f"segmentation: runs of {sum(runs):,} pixels in an image of {height} x {width}")
         return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(width, height).T
     plane = np.zeros((height, width), dtype=np.bool_)
-    for polygon in check_polygons(segmentation):
+    for polygon in _check_polygons(segmentation):
         plane |= _filled(np.array(polygon, dtype=np.float64).reshape(-1, 2), height, width)
     return plane
 
@@ -389,7 +381,7 @@ def _filled(corners: npt.NDArray[np.float64], height: int, width: int) -> BoolAr
     return np.asarray(np.bitwise_xor.accumulate(toggles[:, :-1], axis=1).astype(np.bool_))
 
 
-def mask_truth(location: str, size: tuple[int | None, int | None], rows: Sequence[tuple[Any, bool]]) -> MaskTruth:
+def _mask_truth(location: str, size: tuple[int | None, int | None], rows: Sequence[tuple[Any, bool]]) -> MaskTruth:
     """The truth of an image from its segmentations, each with whether it is a crowd."""
     height, width = size
     if not height or not width or height < 0 or width < 0:
@@ -397,7 +389,7 @@ def mask_truth(location: str, size: tuple[int | None, int | None], rows: Sequenc
     if height * width > MAX_PIXELS:
         raise ForeignError(f"{location}: {height} x {width} pixels; an image may have {MAX_PIXELS:,}")
     try:
-        objects, crowds = (_union([one for one, crowd in rows if crowd is of], height, width) for of in (False, True))
+        objects, crowds = (_union([row for row, crowd in rows if crowd is of], height, width) for of in (False, True))
     except AnswerError as error:
         raise ForeignError(f"{location}: {error}") from None
     return MaskTruth(objects, ~(crowds & ~objects) if crowds.any() else None, None, None, 1.0, None)
@@ -407,38 +399,22 @@ def _union(segmentations: Sequence[Any], height: int, width: int) -> BoolArray:
     import numpy as np
 
     plane = np.zeros((height, width), dtype=np.bool_)
-    for one in segmentations:
-        plane |= plane_of(one, height, width)
+    for segmentation in segmentations:
+        plane |= plane_of(segmentation, height, width)
     return plane
 
 
-def truth_digest(rows: Sequence[tuple[Any, bool]]) -> str:
-    """What stands for the truth in the digest of the test: segmentations are long."""
-    return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()[:16]
-
-
-def mask_answer(truth: MaskTruth, found: Sequence[tuple[Any, float]]) -> Answer:
-    """The record of detections, each with its score; an AnswerError says what is wrong with one."""
+def _mask_answer(truth: MaskTruth, detections: Sequence[_Detection]) -> Answer:
+    """The record of detections; an AnswerError says what is wrong with one."""
     import numpy as np
 
     height, width = truth.object.shape
-    lowest = min([0.0, *(score - 1 for _, score in found if score <= 0)])
+    lowest = min([0.0, *(detection.score - 1 for detection in detections if detection.score <= 0)])
     scores = np.full((height, width), lowest)
-    for segmentation, score in found:
-        np.maximum(scores, score, out=scores, where=plane_of(segmentation, height, width))
+    for detection in detections:
+        np.maximum(scores, detection.score, out=scores, where=plane_of(detection.segmentation, height, width))
     answer = Answer(f"scores {width} x {height}", pixels=count_scores(scores, truth))
     return MASK.settle(answer, _RULES, MASK_PARAMS)
-
-
-def failed(truth: MaskTruth) -> dict[str, Any]:
-    """The record of an image whose answer cannot be used."""
-    return dict(everything_wrong(truth, MaskSettings.of({})))
-
-
-def is_right(truth: MaskTruth, answer: Answer) -> bool:
-    """Whether an image is a success at the default parameters."""
-    case = Case("", None, positive=truth.positive)
-    return MASK.acceptance(_RULES, MASK_PARAMS)(case, answer) is truth.positive
 
 
 READERS = (

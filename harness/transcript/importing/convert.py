@@ -200,7 +200,8 @@ def convert(imported: ImportedRun, options: ImportOptions) -> ImportedTranscript
         # Repeats are put in order, and mistakes are found one by one: that takes all answers together.
         results = list(results)
         _check(imported, results, partial=options.partial)
-        results = _ordered(results)
+        rank = {name: index for index, name in enumerate(dict.fromkeys(result.id for result in results))}
+        results.sort(key=lambda result: (rank[result.id], result.repeat))
         cases = ImportedCases.of(results)
     rule = find_success_rule(imported, survey, options)
     values = KeptValues.of(imported, survey, options, rule)
@@ -250,9 +251,9 @@ def _numbers_note(imported: ImportedRun) -> str:
         return ""
     first = islice(imported.results, 1000)  # enough to tell
     texts = [text for result in first for text in (result.expect, as_text(result.actual)) if text]
-    found = [number(text) for text in texts]
-    fractions = [text for text, value in zip(texts, found, strict=True) if value is not None and value != int(value)]
-    if None in found or not fractions:
+    numbers = [number(text) for text in texts]
+    fractions = [text for text, value in zip(texts, numbers, strict=True) if value is not None and value != int(value)]
+    if None in numbers or not fractions:
         return ""
     return (
         f"the answers are numbers, such as {fractions[0]}, and compared as labels: any other number is wrong; "
@@ -279,7 +280,9 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
     seen: dict[tuple[str, int], ImportedAnswer] = {}
     cases: dict[str, ImportedAnswer] = {}
     for result in results:
-        location = _within(result, imported.source)
+        # Without the name of the file, which the report has already.
+        location = result.location.removeprefix(imported.source)
+        location = f"line {location[1:]}" if location[1:].isdecimal() else location.lstrip(": ")
         if not result.id:
             mistakes.add("no id; every case needs one", location=location)
         elif (result.id, result.repeat) in seen:
@@ -292,20 +295,6 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
     if mistakes.count:
         raise ForeignError(mistakes.report())
-
-
-def _within(result: ImportedAnswer, source: str) -> str:
-    """The location without the name of the file, which the report has already."""
-    location = result.location.removeprefix(source)
-    return f"line {location[1:]}" if location[1:].isdecimal() else location.lstrip(": ")
-
-
-def _ordered(results: Sequence[ImportedAnswer]) -> list[ImportedAnswer]:
-    """Sorted by case, the repeats of each together."""
-    rank: dict[str, int] = {}
-    for result in results:
-        rank.setdefault(result.id, len(rank))
-    return sorted(results, key=lambda result: (rank[result.id], result.repeat))
 
 
 MAX_NAME_LENGTH = 100
@@ -395,20 +384,25 @@ def _fold(parts: Sequence[ImportedRun], options: ImportOptions) -> ImportedRun:
     for part in parts[1:]:
         _check_task(first, part, options)
     answers = [list(with_ids(part, options.columns.id)) for part in parts]
-    for part, own in zip(parts[1:], answers[1:], strict=True):
-        _check_cases(first, answers[0], part, own, partial=options.partial)
+    for part, others in zip(parts[1:], answers[1:], strict=True):
+        _check_cases(first, answers[0], part, others, partial=options.partial)
     results: list[ImportedAnswer] = []
-    for own in answers:
+    for part_answers in answers:
         # A log may have several answers to a case itself.
         turn = max((result.repeat for result in results), default=0) + 1
-        results += [structs.replace(result, repeat=turn + result.repeat) for result in own]
+        results += [structs.replace(result, repeat=turn + result.repeat) for result in part_answers]
     notes = [note for part in parts for note in part.notes]
     return replace(
         first,
         source=f"{first.source} and {len(parts) - 1} more",
         results=results,
         survey=None,
-        params=_common([part.params for part in parts]),
+        # Those that all have with the same value: seeds differ.
+        params={
+            name: value
+            for name, value in first.params.items()
+            if all(name in part.params and part.params[name] == value for part in parts)
+        },
         directions=_merged_directions(parts),
         missing="; ".join(f"{part.source}: {part.missing}" for part in parts if part.missing),
         keyed=True,
@@ -440,9 +434,9 @@ def _check_cases(
     partial: bool,
 ) -> None:
     """Logs must be of the same cases, with the same right answers."""
-    known, found = ({result.id: result.expect for result in own} for own in (answers, others))
-    lacking = [(other, first, name) for name in known if name not in found]
-    lacking += [(first, other, name) for name in found if name not in known]
+    mine, theirs = ({result.id: result.expect for result in results} for results in (answers, others))
+    lacking = [(other, first, name) for name in mine if name not in theirs]
+    lacking += [(first, other, name) for name in theirs if name not in mine]
     if lacking and not partial:
         run, has, name = lacking[0]
         more = f" and {len(lacking) - 1:,} more differ" if len(lacking) > 1 else ""
@@ -450,8 +444,8 @@ def _check_cases(
             f"--fold: {run.source} lacks case '{name}' of {has.source}{more}; fold logs of the same cases, or take "
             "what is there with --partial"
         )
-    for name, expect in found.items():
-        if known.get(name, expect) != expect:
+    for name, expect in theirs.items():
+        if mine.get(name, expect) != expect:
             raise ForeignError(
                 f"--fold: case '{name}' has another right answer in {other.source} than in {first.source}; fold logs "
                 "of one task"
@@ -470,12 +464,3 @@ def _merged_directions(parts: Sequence[ImportedRun]) -> dict[str, bool]:
                     "fold logs of one task"
                 )
     return merged
-
-
-def _common(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The parameters that all have with the same value: seeds differ."""
-    return {
-        name: value
-        for name, value in params[0].items()
-        if all(name in other and other[name] == value for other in params)
-    }

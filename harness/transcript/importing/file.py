@@ -76,13 +76,13 @@ class ForeignFile:
             return None
         line = self._begin[0]
         try:
-            found = msgspec.json.decode(line)
+            value = msgspec.json.decode(line)
         except BAD_JSON:
             try:
-                found = json.loads(line)
+                value = json.loads(line)
             except BAD_JSON:
                 return None
-        return found if isinstance(found, Mapping) else None
+        return value if isinstance(value, Mapping) else None
 
     @property
     def is_lines(self) -> bool:

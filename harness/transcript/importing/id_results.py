@@ -41,15 +41,15 @@ def is_lists(file: ForeignFile) -> bool:
 
 def is_mapping(file: ForeignFile) -> bool:
     """Whether every value of a JSON object can be the result of its key."""
-    return bool(file.document) and all(is_mark(value) or _is_entry(value) for value in (file.document or {}).values())
+    document = file.document or {}
+    return bool(document) and all(
+        is_mark(value) or (isinstance(value, Mapping) and any(map(is_mark, flat(value).values())))
+        for value in document.values()
+    )
 
 
 def _is_ids(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_entry(value: object) -> bool:
-    return isinstance(value, Mapping) and any(is_mark(part) for part in flat(value).values())
 
 
 def read_lists(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
@@ -62,29 +62,23 @@ def read_lists(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun
             f"{source.name}: no list says which ids were tried and not resolved; list all under 'total_ids' as well"
         )
     resolved = set(document[key])
-    errors = {name for key in _ERRORS for name in lists.get(key, ())}
+    errors = {name for key in _ERRORS for name in lists.get(key, ())} - resolved
     ids = sorted(resolved.union(*lists.values()))
-    results = [_listed(source, name, name in resolved, name in errors) for name in ids]
-    return [_imported(source, results, RESOLVED, _note(document, len(ids)))]
-
-
-def _listed(source: ForeignFile, name: str, resolved: bool, error: bool) -> ImportedAnswer:
-    kind = ErrorKind.CRASH if error and not resolved else None
-    return ImportedAnswer(
-        id=name,
-        location=f"{source.name}: {name}",
-        marks={RESOLVED: float(resolved)},
-        error=kind,
-        message="an error according to its report" if kind else "",
-        columns=_repository(name),
-    )
-
-
-def _note(document: Mapping[str, Any], listed: int) -> list[str]:
-    total = document.get("total_instances")
-    if isinstance(total, int) and total > listed:
-        return [f"only {listed:,} of {total:,} instances are listed; only these are imported"]
-    return []
+    results = [
+        ImportedAnswer(
+            id=name,
+            location=f"{source.name}: {name}",
+            marks={RESOLVED: float(name in resolved)},
+            error=ErrorKind.CRASH if name in errors else None,
+            message="an error according to its report" if name in errors else "",
+            columns=_repository(name),
+        )
+        for name in ids
+    ]
+    total, notes = document.get("total_instances"), []
+    if isinstance(total, int) and total > len(ids):
+        notes = [f"only {len(ids):,} of {total:,} instances are listed; only these are imported"]
+    return [_imported(source, results, RESOLVED, notes)]
 
 
 def read_mapping(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:

@@ -40,15 +40,11 @@ _BROKEN = (
 
 
 class _Dataset(Struct, frozen=True):
-    """The dataset."""
-
     samples: int | None = None
     sample_ids: list[str | int] | None = None
 
 
 class _Config(Struct, frozen=True):
-    """The settings of the evaluation."""
-
     epochs: int | None = None
     limit: Any = None
     sample_id: Any = None
@@ -62,8 +58,6 @@ class _Scorer(Struct, frozen=True):
 
 
 class _Eval(Struct, frozen=True):
-    """Task and model."""
-
     task: str
     model: str
     task_version: int | str | None = None
@@ -75,21 +69,15 @@ class _Eval(Struct, frozen=True):
 
 
 class _Failure(Struct, frozen=True):
-    """An exception."""
-
     message: str = ""
 
 
 class _Score(Struct, frozen=True):
-    """The result of a scorer."""
-
     value: Any = None
     answer: Any = None
 
 
 class _Output(Struct, frozen=True):
-    """The output of the model."""
-
     completion: str = ""
 
 
@@ -156,7 +144,6 @@ class InspectArchive:
 
     @property
     def names(self) -> list[str]:
-        """All members."""
         return list(self._members)
 
     def read(self, name: str) -> bytes:
@@ -167,7 +154,8 @@ class InspectArchive:
         if info.file_size > allowed:
             raise ForeignError(f"{location}: would unpack to {info.file_size:,} bytes; refused")
         try:
-            with self._open(info) as content:
+            is_zstandard = info.compress_type == ZSTANDARD
+            with _unpacked(self._raw(info)) if is_zstandard else self._zip.open(info) as content:
                 # The actual content, whatever size the index claims.
                 data = content.read(info.file_size + 1)
         except Exception as error:  # from zipfile, zlib or zstandard, which are not all imported here
@@ -175,9 +163,6 @@ class InspectArchive:
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             raise ForeignError(f"{location}: damaged: its size or checksum is not what the archive says")
         return data
-
-    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
-        return _unpacked(self._raw(info)) if info.compress_type == ZSTANDARD else self._zip.open(info)
 
     def _raw(self, info: zipfile.ZipInfo) -> bytes:
         """The compressed bytes of a member, after its local header, whose name and extra field vary in length."""
@@ -248,13 +233,16 @@ def _members(archive: InspectArchive, source: ForeignFile) -> Iterator[_Sample]:
 def _imported(source: ForeignFile, log: _Log, samples: list[_Sample], options: ImportOptions) -> ImportedRun:
     spec = log.eval
     psu = _cluster(source, spec, options)
+    # In the order of the dataset; logs have them by name or in the order of completion.
+    rank = {str(name): number for number, name in enumerate(spec.dataset.sample_ids or [])}
+    ordered = sorted(samples, key=lambda row: (rank.get(str(row.id), len(rank)), str(row.id), row.epoch))
     note = f"psu: {psu}, which the log's metrics declare as cluster; --psu none takes samples as independent"
     return ImportedRun(
         source=source.name,
         test=spec.task,
         version=as_text(spec.task_version),
         algorithm=spec.model,
-        results=[_result(source, sample) for sample in _in_order(samples, spec.dataset.sample_ids or [])],
+        results=[_result(source, sample) for sample in ordered],
         tool="inspect_ai",
         missing=_missing(log, samples),
         directions=_directions(samples),
@@ -265,8 +253,8 @@ def _imported(source: ForeignFile, log: _Log, samples: list[_Sample], options: I
 
 def _cluster(source: ForeignFile, spec: _Eval, options: ImportOptions) -> str | None:
     """The field of the metadata by which the log's metrics cluster samples, as in `stderr(cluster="document")`."""
-    found = [*_clusters(spec.metrics), *(name for scorer in spec.scorers or [] for name in _clusters(scorer.metrics))]
-    names = list(dict.fromkeys(found))
+    of_scorers = (name for scorer in spec.scorers or [] for name in _clusters(scorer.metrics))
+    names = list(dict.fromkeys([*_clusters(spec.metrics), *of_scorers]))
     if len(names) > 1 and options.psu is None:
         listed = ", ".join(f"'{name}'" for name in names)
         raise ForeignError(f"{source.name}: its metrics declare several clusters, {listed}; choose one with --psu")
@@ -276,8 +264,8 @@ def _cluster(source: ForeignFile, spec: _Eval, options: ImportOptions) -> str | 
 def _clusters(metrics: Any) -> Iterator[str]:
     """The option `cluster` of every metric in a list of definitions, or in lists by name."""
     if isinstance(metrics, list):
-        for one in metrics:
-            yield from _clusters(one)
+        for part in metrics:
+            yield from _clusters(part)
     elif isinstance(metrics, dict):
         options = metrics.get("options")
         if isinstance(metrics.get("name"), str):
@@ -290,24 +278,18 @@ def _clusters(metrics: Any) -> Iterator[str]:
 
 def _directions(samples: Iterable[_Sample]) -> dict[str, bool]:
     """More is better where a scorer says correct or incorrect; what other numbers mean the log does not say."""
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     for sample in samples:
         for scorer, score in _scores(sample).items():
             for name, value in _values(scorer, score.value):
                 if value is not None and not is_nan(value):
                     is_verdict = isinstance(value, bool) or (isinstance(value, str) and value in _LETTERS)
-                    found[name] = found.get(name, True) and is_verdict
-    return {name: True for name, is_verdict in found.items() if is_verdict}
+                    verdicts[name] = verdicts.get(name, True) and is_verdict
+    return {name: True for name, is_verdict in verdicts.items() if is_verdict}
 
 
 def _scores(sample: _Sample) -> dict[str, _Score]:
     return sample.scores or ({"score": sample.score} if sample.score else {})
-
-
-def _in_order(samples: list[_Sample], ids: Iterable[str | int]) -> list[_Sample]:
-    """In the order of the dataset; logs have them by name or in the order of completion."""
-    rank = {str(name): number for number, name in enumerate(ids)}
-    return sorted(samples, key=lambda sample: (rank.get(str(sample.id), len(rank)), str(sample.id), sample.epoch))
 
 
 def _missing(log: _Log, samples: list[_Sample]) -> str:
@@ -329,24 +311,21 @@ def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
         for name, value in _values(scorer, score.value):
             marks[name] = _mark(value, f"{location}: {name}")
             answers[name] = as_text(score.answer) if score.answer is not None else sample.output.completion
-    error = _error(sample, bool(scores))
+    error, message = _failure(sample, is_scored=bool(scores))
+    # If several targets are acceptable, the list.
+    target = sample.target[0] if isinstance(sample.target, list) and len(sample.target) == 1 else sample.target
     return ImportedAnswer(
         id=str(sample.id),
         location=location,
         marks=marks,
         answers={} if error else answers,
-        expect=_expected(sample.target),
+        expect=as_text(target),
         error=error,
-        message=_message(sample) if error else "",
+        message=message,
         seconds=sample.working_time if sample.working_time is not None else sample.total_time,
         repeat=sample.epoch,
         columns=flat(sample.metadata or {}) | ({"limit": sample.limit.type} if sample.limit else {}),
     )
-
-
-def _expected(target: str | list[str]) -> str:
-    """The target; if several are acceptable, the list."""
-    return as_text(target[0] if isinstance(target, list) and len(target) == 1 else target)
 
 
 def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -366,18 +345,16 @@ def _mark(value: Any, location: str) -> Mark:
     return None if is_nan(value) else as_mark(value, location)
 
 
-def _error(sample: _Sample, scored: bool) -> ErrorKind | None:
+def _failure(sample: _Sample, *, is_scored: bool) -> tuple[ErrorKind | None, str]:
+    """Why there is no answer, and in words; None and nothing if there is one."""
     if sample.error is not None:
-        return ErrorKind.CRASH
-    if scored:
-        return None
-    return ErrorKind.TIMEOUT if sample.limit and sample.limit.type in _TIME_LIMITS else ErrorKind.ANSWER
-
-
-def _message(sample: _Sample) -> str:
-    if sample.error is not None:
-        return sample.error.message
-    return f"stopped by its {sample.limit.type} limit" if sample.limit else "it was not scored"
+        return ErrorKind.CRASH, sample.error.message
+    if is_scored:
+        return None, ""
+    if sample.limit is None:
+        return ErrorKind.ANSWER, "it was not scored"
+    kind = ErrorKind.TIMEOUT if sample.limit.type in _TIME_LIMITS else ErrorKind.ANSWER
+    return kind, f"stopped by its {sample.limit.type} limit"
 
 
 _WHAT = "a log of inspect_ai"

@@ -95,11 +95,11 @@ def _directions(summary: Mapping[str, Any], task: str, results: Sequence[Importe
         {name: larger for name, larger in said.items() if isinstance(larger, bool)} if isinstance(said, dict) else {}
     )
     names = dict.fromkeys(name for result in results for name in result.marks)
-    found = {name: known[metric] for name in names if (metric := name.partition(",")[0]) in known}
+    directions = {name: known[metric] for name in names if (metric := name.partition(",")[0]) in known}
     for name in names:
         if name.partition(",")[0] == _PERPLEXITY and _are_likelihoods(name, results):
-            found[name] = True
-    return found
+            directions[name] = True
+    return directions
 
 
 def _are_likelihoods(name: str, results: Sequence[ImportedAnswer]) -> bool:

@@ -78,8 +78,8 @@ class Survey:
             self.is_plain = False
         self._add_columns(block)
         judged = [result for result in block if result.error is None]
-        for names, own in ((self.mark_names, "marks"), (self.value_names, "values")):
-            for kind in dict.fromkeys(map(tuple, map(attrgetter(own), block))):
+        for names, field_name in ((self.mark_names, "marks"), (self.value_names, "values")):
+            for kind in dict.fromkeys(map(tuple, map(attrgetter(field_name), block))):
                 names.update(dict.fromkeys(kind))
         for name in dict.fromkeys(name for kind in dict.fromkeys(tuple(r.marks) for r in judged) for name in kind):
             self._add_marks(name, judged)

@@ -35,8 +35,9 @@ class Predictions:
         facts = _LabelFacts(self.options.positive_label)
         survey = Survey.of(self.imported.results, facts.add)
         label = self._positive_label(facts)
-        if label is None:
-            self._check_labels(facts)
+        if label is None and facts.scored and not self.classes:
+            # With several classes, a single score is ambiguous: it belongs to one of them.
+            raise ForeignError(f"{self.imported.source}: which class is the score for? name it with --positive-label")
         used = set(self.classes.values())
         at = self.options.success_at if label is not None and self._is_scored(facts, label) else None
         return dataclasses.replace(
@@ -57,18 +58,10 @@ class Predictions:
 
     def judge(self, result: ImportedAnswer, label: str | None) -> ImportedAnswer:
         """An answer as a detection of this class; None for a label test."""
-        return self._without_probabilities(self._label(result) if label is None else self._detection(result, label))
-
-    def _check_labels(self, facts: "_LabelFacts") -> None:
-        """With several classes, a single score is ambiguous: it belongs to one of them."""
-        if facts.scored and not self.classes:
-            source = self.imported.source
-            raise ForeignError(f"{source}: which class is the score for? name it with --positive-label")
-
-    def _without_probabilities(self, result: ImportedAnswer) -> ImportedAnswer:
-        """The result without the probabilities, which are columns of the answer, not of the case."""
+        result = self._label(result) if label is None else self._detection(result, label)
         if not self.classes:
             return result
+        # Without the probabilities, which are columns of the answer, not of the case.
         used = set(self.classes.values())
         return replace(result, columns={name: value for name, value in result.columns.items() if name not in used})
 
@@ -99,9 +92,9 @@ class Predictions:
     def _label(self, result: ImportedAnswer) -> ImportedAnswer:
         """The score of a label is its lead over the best of the other labels."""
         known = {name: self._probability(result, name) for name in map(label_text, self.classes)}
-        own = known.pop(result.actual, None)
+        chosen = known.pop(result.actual, None)
         others = [value for value in known.values() if value is not None]
-        return replace(result, score=None if own is None or not others else own - max(others))
+        return replace(result, score=None if chosen is None or not others else chosen - max(others))
 
     def _column(self, label: str) -> str | None:
         return next((column for name, column in self.classes.items() if label_text(name) == label), None)
@@ -124,7 +117,7 @@ class _Judged:
 
 
 # Enough labels to know that there are more than two, and to name some.
-_ENOUGH = 100
+_MAX_LABELS_KNOWN = 100
 
 
 class _LabelFacts:
@@ -138,13 +131,12 @@ class _LabelFacts:
         self.predicted: set[str] = set()
 
     def add(self, block: Sequence[ImportedAnswer]) -> None:
-        """Look at some more answers."""
         true = {result.expect for result in block}
         self.has_wanted = self.has_wanted or self._wanted in true
         self.scored = self.scored or any(result.score is not None for result in block)
-        if len(self.true) < _ENOUGH:
+        if len(self.true) < _MAX_LABELS_KNOWN:
             self.true |= true
-        if len(self.predicted) < _ENOUGH:
+        if len(self.predicted) < _MAX_LABELS_KNOWN:
             self.predicted |= {result.actual for result in block if result.actual is not None}
 
 

@@ -23,8 +23,6 @@ _BY_ERROR = 2
 
 
 class _Test(Struct, frozen=True, rename="camel"):
-    """A test case."""
-
     description: str | None = None
     assertions: list[dict[str, Any]] | None = field(default=None, name="assert")
     vars: dict[str, Any] | None = None
@@ -56,14 +54,10 @@ class _Row(Struct, frozen=True, rename="camel"):
 
 
 class _Runtime(Struct, frozen=True, rename="camel"):
-    """Options of the command line."""
-
     repeat: int | None = None
 
 
 class _Settings(Struct, frozen=True):
-    """The configuration."""
-
     description: str | None = None
 
 
@@ -75,8 +69,6 @@ class _Results(Struct, frozen=True):
 
 
 class _Evaluation(Struct, frozen=True, rename="camel"):
-    """The whole file."""
-
     results: _Results | list[_Row]
     config: _Settings | None = None
     runtime_options: _Runtime | None = None
@@ -135,8 +127,8 @@ def _runs(source: ForeignFile, log: _Log) -> list[ImportedRun]:
     columns: dict[tuple[bool, int, str, str], list[_Row]] = {}
     for row in log.rows:
         # Old versions do not number the columns.
-        own = (False, row.prompt_idx, "", "") if row.prompt_idx is not None else (True, 0, _provider(row), _label(row))
-        columns.setdefault(own, []).append(row)
+        key = (False, row.prompt_idx, "", "") if row.prompt_idx is not None else (True, 0, _provider(row), _label(row))
+        columns.setdefault(key, []).append(row)
     ordered = sorted(columns.items())
     prompts = [_prompt(log, column[1], rows) for column, rows in ordered]
     numbers = {text: number for number, text in enumerate(dict.fromkeys(prompts), 1)}
@@ -201,40 +193,37 @@ class _Cases:
         numbers: dict[bytes, set[int]] = {}
         for row in log.rows:
             numbers.setdefault(_question(row), set()).update([] if row.test_idx is None else [row.test_idx])
-        turns = {question: sorted(own) for question, own in numbers.items()}
+        turns = {question: sorted(tests) for question, tests in numbers.items()}
         ordered = sorted(turns, key=lambda question: (turns[question][:1], question))
         # A file that says that tests were asked once may still have the same test twice.
-        repeated = log.repeat != 1 and any(len(own) > 1 for own in turns.values())
+        repeated = log.repeat != 1 and any(len(tests) > 1 for tests in turns.values())
         return _Cases(turns, {question: number for number, question in enumerate(ordered)}, repeated)
 
     def in_order(self, rows: Sequence[_Row]) -> list[tuple[_Row, int, int]]:
         """The rows of one column by case and turn, each with both."""
         unnumbered: dict[bytes, int] = {}
-        found = []
+        ordered = []
         # Old versions do not number the tests: turns of one case then come in some order, which is always the same.
-        for row in sorted(rows, key=_digest):
+        for row in sorted(rows, key=lambda row: sha256(_encode(row)).digest()):
             question = _question(row)
             if row.test_idx is None:
                 unnumbered[question] = unnumbered.get(question, 0) + 1
-                found.append((row, self.case[question], unnumbered[question]))
+                ordered.append((row, self.case[question], unnumbered[question]))
             elif self.repeated:
-                found.append((row, self.case[question], self.turns[question].index(row.test_idx) + 1))
+                ordered.append((row, self.case[question], self.turns[question].index(row.test_idx) + 1))
             else:
-                found.append((row, row.test_idx, 1))
-        return sorted(found, key=lambda one: one[1:])
+                ordered.append((row, row.test_idx, 1))
+        return sorted(ordered, key=lambda turn: turn[1:])
 
 
 def _question(row: _Row) -> bytes:
     """What a test asks, without what the tool adds when it runs."""
-    own, test = row.vars or {}, row.test
+    test = row.test
     variables = [
-        {name: value for name, value in part.items() if name not in RUNTIME} for part in (own, test.vars or {})
+        {name: value for name, value in part.items() if name not in RUNTIME}
+        for part in (row.vars or {}, test.vars or {})
     ]
     return _encode([test.description, test.assertions, test.metadata, variables])
-
-
-def _digest(row: _Row) -> bytes:
-    return sha256(_encode(row)).digest()
 
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -243,6 +232,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> ImportedAnswer:
     location = f"{source.name}: test {case} of {_provider(row)}"
     failed = row.failure_reason == _BY_ERROR or (row.failure_reason is None and row.error and not row.grading_result)
+    output = row.response.get("output") if isinstance(row.response, Mapping) else row.response
     test = row.test
     description: dict[str, Any] = {"description": test.description} if test.description else {}
     return ImportedAnswer(
@@ -250,7 +240,7 @@ def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> Im
         location=location,
         marks=_marks(row, location),
         expect=_expected(test),
-        actual=None if failed else _output(row.response),
+        actual=None if failed else output if isinstance(output, str | int | float | None) else as_text(output),
         error=ErrorKind.CRASH if failed else None,
         message=(row.error or "") if failed else "",
         seconds=None if row.latency_ms is None else row.latency_ms / 1000,
@@ -272,11 +262,6 @@ def _expected(test: _Test) -> str:
     if len(assertions) == 1 and isinstance(assertions[0].get("value"), str):
         return as_text(assertions[0]["value"])
     return as_text([{key: item.get(key) for key in ("type", "value")} for item in assertions]) if assertions else ""
-
-
-def _output(response: object) -> Any:
-    output = response.get("output") if isinstance(response, Mapping) else response
-    return output if output is None or isinstance(output, str | int | float) else as_text(output)
 
 
 _WHAT = "an evaluation of promptfoo"

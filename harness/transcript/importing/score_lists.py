@@ -171,7 +171,8 @@ class _TrialScores:
 
     def run(self, tool: str, notes: Sequence[str] = ()) -> ImportedRun:
         """All trials as one run."""
-        self._raise()
+        if self.mistakes.count:
+            raise ForeignError(self.mistakes.report())
         kinds = {result.positive for result in self.results}
         if len(kinds) < 2:
             what = "genuine" if kinds == {False} else "impostor"
@@ -189,10 +190,6 @@ class _TrialScores:
             notes=notes,
         )
 
-    def _raise(self) -> None:
-        if self.mistakes.count:
-            raise ForeignError(self.mistakes.report())
-
 
 def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """Each line as a trial: the claimed and the real identity, what was compared, the score."""
@@ -207,7 +204,7 @@ def read_four_columns(source: ForeignFile, options: ImportOptions) -> list[Impor
             continue
         lines.append((number, fields))
     # A label names what was compared; one that only numbers the images of a person does not.
-    unique = len({(one[0], one[2]) for _, one in lines}) == len({tuple(one[:3]) for _, one in lines})
+    unique = len({(fields[0], fields[2]) for _, fields in lines}) == len({tuple(fields[:3]) for _, fields in lines})
     for number, (claimed, real, label, score) in lines:
         trial = f"{claimed}/{label}" if unique else f"{claimed}/{real}/{label}"
         trials.add(number, trial, score, claimed == real, real, dict(zip(IDENTITIES, (claimed, real), strict=True)))

@@ -58,7 +58,7 @@ class RowBlock(Protocol):
         """A column; NOWHERE for a row that does not have it."""
 
     def row(self, index: int) -> Mapping[str, Any]:
-        """One row by column."""
+        """A row by column."""
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
         """For each row the columns of the case: those that are not used otherwise, and all that the design needs."""
@@ -81,21 +81,17 @@ class TextRows:
     columns: Mapping[str, Sequence[str]]
 
     def names(self) -> list[str]:
-        """The columns."""
         return list(self.columns)
 
     def cells(self, name: str) -> Sequence[Any]:
-        """A column."""
         return self.columns[name] if name in self.columns else [NOWHERE] * len(self.locations)
 
     def row(self, index: int) -> Mapping[str, Any]:
-        """One row."""
         return {name: cells[index] for name, cells in self.columns.items()}
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
-        """The columns of the cases."""
-        own = [name for name in islice(self.columns, MAX_COLUMNS) if name not in used]
-        names = list(dict.fromkeys([*own, *(name for name in groups if name in self.columns)]))
+        unused = [name for name in islice(self.columns, MAX_COLUMNS) if name not in used]
+        names = list(dict.fromkeys([*unused, *(name for name in groups if name in self.columns)]))
         if len(names) == 1:
             return [{names[0]: cell} for cell in self.columns[names[0]]]
         rows = zip(*(self.columns[name] for name in names), strict=True) if names else [()] * len(self.locations)
@@ -118,17 +114,15 @@ class ObjectRows:
         return [find(row, name) for row in self.rows]
 
     def row(self, index: int) -> Mapping[str, Any]:
-        """One row."""
         return self.rows[index]
 
     def scalars(self, used: frozenset[Any], groups: Sequence[str]) -> list[dict[str, Any]]:
-        """The columns of the cases."""
-        found = [{name: value for name, value in flat(row).items() if name not in used} for row in self.rows]
+        cases = [{name: value for name, value in flat(row).items() if name not in used} for row in self.rows]
         for name in groups:
-            for columns, value in zip(found, self.cells(name), strict=True):
+            for columns, value in zip(cases, self.cells(name), strict=True):
                 if isinstance(value, str | int | float):
                     columns[name] = value
-        return found
+        return cases
 
 
 @dataclass(frozen=True)
@@ -168,12 +162,12 @@ def _of_one_width(
     for line, row in block:
         if text := table.ragged(row):
             mistakes.add(text, location=f"line {line}")
-    return [one for one in block if len(one[1]) == width]
+    return [(line, row) for line, row in block if len(row) == width]
 
 
-def object_rows(placed: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[RowBlock]:
+def object_rows(located: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[RowBlock]:
     """Rows that are JSON objects, each given with its location."""
-    for block in in_lists(iter(placed), BLOCK):
+    for block in in_lists(iter(located), BLOCK):
         yield ObjectRows([location for location, _ in block], [row for _, row in block])
 
 
@@ -224,8 +218,8 @@ def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]
 def read_list(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     """A JSON array of objects."""
     rows = decode(source.data, list[dict[str, Any]], source.name)
-    placed = [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)]
-    return [_table(source, TableRows(lambda: object_rows(placed)), options)]
+    located = [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)]
+    return [_table(source, TableRows(lambda: object_rows(located)), options)]
 
 
 def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> ImportedRun:
@@ -350,7 +344,7 @@ class _RowReader:
         if fields.actual is not None:
             if fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
-            given = _texts(["" if one is None else one for one in answers.actual])
+            given = _texts(["" if answer is None else answer for answer in answers.actual])
             accepted: Iterable[bool] = map(eq, given, answers.expect)
         elif at is None:
             text = "a score alone needs --success-at X, the lowest score that is accepted"
@@ -441,7 +435,8 @@ PROBABILITIES = ("proba_", "prob_")
 
 def guess_columns(named: TableColumns, header: Iterable[str]) -> TableColumns:
     """The named columns, and the usual ones for the rest; nothing is guessed if a column that decides is named."""
-    names = {_plain(name): name for name in reversed(list(header))}
+    plain = ((name.strip().lower().replace(" ", "_").replace("-", "_"), name) for name in reversed(list(header)))
+    names = dict(plain)
     fields = replace(named, id=named.id or _first(_IDS, names))
     if any((named.expect, named.actual, named.score, named.success)):
         return fields
@@ -454,10 +449,6 @@ def guess_columns(named: TableColumns, header: Iterable[str]) -> TableColumns:
     if expect is not None and (actual is not None or score is not None):
         return replace(fields, expect=expect, actual=actual, score=score)
     return replace(fields, expect=expect, success=_first(_SUCCESSES, names))
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _first(candidates: Iterable[str], names: Mapping[str, str]) -> str | None:

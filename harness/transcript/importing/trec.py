@@ -83,11 +83,11 @@ def read_run(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
     if options.key is None:
         raise ForeignError(f"{source.name}: a TREC run needs the judgements of relevance; name them with --key QRELS")
     judged = read_judgements(options.key)
-    found, tag = _documents(source)
+    scores, tag = _scores(source)
     topics = [topic for topic, relevance in judged.items() if any(gain > 0 for gain in relevance.values())]
-    if not set(topics) & set(found):
+    if not set(topics) & set(scores):
         raise ForeignError(f"{source.name}: no topic of this run is judged in {options.key}; is it another collection?")
-    results = [_result(source, topic, found.get(topic, {}), judged[topic]) for topic in topics]
+    results = [_result(source, topic, scores.get(topic, {}), judged[topic]) for topic in topics]
     return [
         ImportedRun(
             source.name,
@@ -96,7 +96,7 @@ def read_run(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
             results,
             tool="a TREC run",
             verdict=VERDICT,
-            notes=_notes(topics, found, judged),
+            notes=_notes(topics, scores, judged),
             directions=dict.fromkeys(results[0].marks, True),
         )
     ]
@@ -117,32 +117,32 @@ def _result(
     )
 
 
-def _notes(topics: Sequence[str], found: Mapping[str, object], judged: Judgements) -> list[str]:
+def _notes(topics: Sequence[str], scores: Mapping[str, object], judged: Judgements) -> list[str]:
     notes = []
-    if lacking := sum(topic not in found for topic in topics):
+    if lacking := sum(topic not in scores for topic in topics):
         notes.append(f"{lacking:,} of {len(topics):,} topics have no document in this run; all their measures are 0")
     if barren := len(judged) - len(topics):
         notes.append(f"{barren:,} topics without a relevant document are left out")
-    if unknown := sum(topic not in judged for topic in found):
+    if unknown := sum(topic not in judged for topic in scores):
         notes.append(f"{unknown:,} topics of this run were not judged, and are left out")
     return notes
 
 
-def _documents(source: ForeignFile) -> tuple[dict[str, dict[str, float]], str]:
+def _scores(source: ForeignFile) -> tuple[dict[str, dict[str, float]], str]:
     """The score of every document, by topic, and the name of the run."""
-    found: dict[str, dict[str, float]] = {}
+    scores: dict[str, dict[str, float]] = {}
     mistakes, tag = Mistakes(source.name), ""
     for number, fields in fields_of(source.data, source.name):
         if len(fields) != 6 or not is_number(fields[4]) or not math.isfinite(float(fields[4])):
             mistakes.add("expected topic Q0 document rank score tag", location=f"line {number}")
             continue
         topic, _, document, _, score, tag = fields
-        if document in found.setdefault(topic, {}):
+        if document in scores.setdefault(topic, {}):
             mistakes.add(f"document '{document}' appears twice for topic {topic}", location=f"line {number}")
-        found[topic][document] = float(score)
+        scores[topic][document] = float(score)
     if mistakes.count:
         raise ForeignError(mistakes.report())
-    return found, tag
+    return scores, tag
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
