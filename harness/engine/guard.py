@@ -99,8 +99,18 @@ class DataGuard:
         """What was changed, in words; empty if nothing was. The cache is mended at once."""
         if self._words is None:
             data: dict[str, _Entry | _Local] = {**self._entries, **self._local}
-            changed = {name: _changes(part) for name, part in data.items()}
-            self._words = "; ".join(_sentence(name, files) for name, files in changed.items() if files)
+            changed: dict[str, list[str]] = {}
+            for name, part in data.items():
+                try:
+                    changed[name] = part.changes()
+                except OSError as error:  # no longer readable, or a path too long to be named
+                    changed[name] = [os.fsdecode(error.filename or "")]
+            self._words = "; ".join(
+                f"{name}: {'1 file was' if len(files) == 1 else f'{len(files):,} files were'} changed during the run, "
+                f"such as '{files[0]}'"
+                for name, files in changed.items()
+                if files
+            )
             damaged = [entry for name, entry in self._entries.items() if changed[name]]
             if damaged:
                 self._words += f"; {self._mend(damaged)}"
@@ -151,15 +161,3 @@ def _local(script: Script) -> Iterator[tuple[str, _Local]]:
         path = script.folder / name
         if os.path.lexists(path):  # not the address of a download
             yield f"'{name}'", _Local(path, stamps(path), sha256)
-
-
-def _changes(data: _Entry | _Local) -> list[str]:
-    try:
-        return data.changes()
-    except OSError as error:  # no longer readable, or a path too long to be named
-        return [os.fsdecode(error.filename or "")]
-
-
-def _sentence(name: str, files: list[str]) -> str:
-    count = "1 file was" if len(files) == 1 else f"{len(files):,} files were"
-    return f"{name}: {count} changed during the run, such as '{files[0]}'"

@@ -61,7 +61,10 @@ class RunStore:
                 part.unlink(missing_ok=True)
             elif path.is_file():  # another sweep has made it since
                 return run(plan, Target(path, resume=True), progress)
-            result = _run_or_resume(plan, part, progress)
+            try:
+                result = run(plan, Target(part, resume=True), progress)
+            except TranscriptError:  # damaged beyond its last line; start again
+                result = run(plan, Target(part, force=True), progress)
             with _cache_errors(path):
                 part.replace(path)
         finally:
@@ -76,13 +79,6 @@ def _cache_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         text = f"cache {path}: {error.strerror or error}; free some space or set XDG_CACHE_HOME"
         raise OutputError(text) from None
-
-
-def _run_or_resume(plan: Plan, part: Path, progress: Progress) -> FinishedRun:
-    try:
-        return run(plan, Target(part, resume=True), progress)
-    except TranscriptError:  # damaged beyond its last line; start again
-        return run(plan, Target(part, force=True), progress)
 
 
 def run_key(header: Header, timeout: float | None) -> str:

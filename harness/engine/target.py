@@ -191,13 +191,13 @@ def has_begun(path: Path) -> bool:
 def is_empty(path: Path) -> bool:
     """Whether a run ended before its first line was whole: the disk was full, or the power was cut."""
     working = working_path(path)
-    return working.is_file() and (working.stat().st_size == 0 or _has_torn_header(working))
-
-
-def _has_torn_header(path: Path) -> bool:
-    with path.open("rb") as file:
+    if not working.is_file():
+        return False
+    if working.stat().st_size == 0:
+        return True
+    with working.open("rb") as file:
         first = file.readline(MAX_HEADER_BYTES)
-    return not first.endswith(b"\n") and begins_like_a_transcript(path)
+    return not first.endswith(b"\n") and begins_like_a_transcript(working)
 
 
 def exists_error(path: Path) -> OutputError:

@@ -49,7 +49,9 @@ def run_folds(
         if base is None:
             # If no fold was run yet, nothing can be resumed, least of all a run with the whole training part.
             first = folds.run(numbers.pop(0), Target(fold=1))
-            base = None if first.path is None else _without_fold(first.path)
+            if first.path is not None:
+                before, _, after = first.path.name.rpartition("-fold-1")
+                base = first.path.with_name(before + after)
         targets = [
             (number, Target(fold=number) if base is None else replace(output, path=fold_path(base, number)))
             for number in numbers
@@ -128,12 +130,6 @@ def _check_same(path: Path, header: Header) -> None:
     working = working_path(path)
     with open_transcript(working if working.exists() else path) as reader:
         check_same(path, header, reader.header)
-
-
-def _without_fold(path: Path) -> Path:
-    """FILE.jsonl for FILE-fold-1.jsonl."""
-    before, _, after = path.name.rpartition("-fold-1")
-    return path.with_name(before + after)
 
 
 def _note(error: HateError | Interrupted, finished: int, folds: int, output: Target) -> str:

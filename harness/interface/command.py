@@ -170,16 +170,14 @@ class CommandSession:
         command = self._interface.train
         done = self._setup.work / "trained"
         with _training:
-            if command is not None and not done.exists():
-                self._run_training(command)
-                done.touch()
-
-    def _run_training(self, command: tuple[str, ...]) -> None:
-        argv, limits = self._argv(command, self._values), self._setup.limits
-        finished = run_to_end(argv, self._interface.folder, timeout=None, stdin=self._null, setup=self._setup)
-        if finished.status != 0:
-            words = limits.hint(last_lines(finished.stderr))
-            raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
+            if command is None or done.exists():
+                return
+            argv, folder = self._argv(command, self._values), self._interface.folder
+            finished = run_to_end(argv, folder, timeout=None, stdin=self._null, setup=self._setup)
+            if finished.status != 0:
+                words = self._setup.limits.hint(last_lines(finished.stderr))
+                raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
+            done.touch()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """One process after the other."""
@@ -189,8 +187,10 @@ class CommandSession:
     def _ask(self, question: Question) -> Reply:
         # A column cannot replace a parameter or what the harness fills in.
         case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
-        file = self._new_file()
-        if file is not None:
+        file = None
+        if self._files is not None:
+            self._number += 1
+            file = self._files / f"{self._number}{self._interface.suffix}"
             case["output"] = str(file)
         try:
             argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
@@ -199,15 +199,11 @@ class CommandSession:
         except InterfaceError as error:
             return Reply(question, None, ErrorKind.INTERFACE, str(error))
         raw, kind, message = self._judge(finished, file)
-        _remove(file)
+        if file is not None:
+            # Whatever it is, it goes with the work folder at the end of the run.
+            with contextlib.suppress(OSError):
+                file.unlink()
         return Reply(question, raw, kind, message, finished.seconds, finished.memory)
-
-    def _new_file(self) -> Path | None:
-        """A file that does not exist yet, for the answer to one case."""
-        if self._files is None:
-            return None
-        self._number += 1
-        return self._files / f"{self._number}{self._interface.suffix}"
 
     def _judge(self, finished: FinishedProcess, file: Path | None) -> tuple[Any, ErrorKind | None, str]:
         words = self._setup.limits.hint(last_lines(finished.stderr))
@@ -266,13 +262,6 @@ def _written(file: Path) -> bytes:
         return read_regular(file)
     except ImageError as error:
         raise ValueError(f"{{output}}: {error}") from None
-
-
-def _remove(file: Path | None) -> None:
-    if file is not None:
-        # Whatever it is, it goes with the work folder at the end of the run.
-        with contextlib.suppress(OSError):
-            file.unlink()
 
 
 def _fill_in(name: str, known: Mapping[str, Any]) -> Any:

@@ -51,17 +51,15 @@ def interruptible() -> Iterator[Latch]:
         raise Interrupted(signum)
 
     outer, _Innermost.latch = _Innermost.latch, latch
-    before = {signum: signal.signal(signum, handle) for signum in _ending_signals()}
+    ending = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)
+    # A terminal that closes sends it, unless the user said `nohup`.
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        ending.append(hangup)
+    before = {signum: signal.signal(signum, handle) for signum in ending}
     try:
         yield latch
     finally:
         _Innermost.latch = outer
         for signum, handler in before.items():
             signal.signal(signum, handler)
-
-
-def _ending_signals() -> list[signal.Signals]:
-    """The signals that end a run; a terminal that closes sends SIGHUP, unless the user said `nohup`."""
-    ending = [signal.SIGINT, signal.SIGTERM]
-    hangup = getattr(signal, "SIGHUP", None)
-    return [*ending, hangup] if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN else ending

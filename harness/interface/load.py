@@ -15,34 +15,32 @@ def load_interface(source: object = None, name: str | None = None, *, isolate: b
     A string or a path names one, None means the one in the working folder, and anything else is a Python object.
     With `isolate`, Python code is loaded only in a process of its own.
     """
-    return with_name(_load(source, isolate=isolate), name)
+    if source is not None and not isinstance(source, (str, Path)):
+        from harness.interface.python import python_object
+
+        interface: Interface = python_object(source)
+        if isolate:
+            raise UsageError(f"isolate: {interface.name} is an object of this program; put it into a file interface.py")
+        return with_name(interface, name)
+    path = find_interface(None if source is None else str(source))
+    if path.suffix == ".py" and isolate:
+        from harness.interface.python_isolated import load_isolated
+
+        interface = load_isolated(path)
+    elif path.suffix == ".py":
+        from harness.interface.python import load_python
+
+        interface = load_python(path)
+    else:
+        from harness.interface.toml import load_toml
+
+        interface = load_toml(path)
+    return with_name(interface, name)
 
 
 def with_name(interface: Interface, name: str | None) -> Interface:
     """The interface with another name for its algorithm; None keeps the name."""
     return interface if name is None else replace(interface, name=name)
-
-
-def _load(source: object, *, isolate: bool) -> Interface:
-    if source is not None and not isinstance(source, (str, Path)):
-        from harness.interface.python import python_object
-
-        interface = python_object(source)
-        if isolate:
-            raise UsageError(f"isolate: {interface.name} is an object of this program; put it into a file interface.py")
-        return interface
-    path = find_interface(None if source is None else str(source))
-    if path.suffix == ".py" and isolate:
-        from harness.interface.python_isolated import load_isolated
-
-        return load_isolated(path)
-    if path.suffix == ".py":
-        from harness.interface.python import load_python
-
-        return load_python(path)
-    from harness.interface.toml import load_toml
-
-    return load_toml(path)
 
 
 def find_interface(text: str | None) -> Path:

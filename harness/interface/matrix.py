@@ -108,15 +108,12 @@ class MatrixSession:
         # A wrong identity with the same score as the right one comes first.
         first = codes[first_candidates(part, identities, np.where(ranks.rank > 1, persons, -1))]
         numbers = zip(ranks.rank.tolist(), ranks.best_right.tolist(), ranks.best_wrong.tolist(), strict=True)
-        return [
-            _answer(case, gallery.names[code], *scores)
-            for case, code, scores in zip(cases, first.tolist(), numbers, strict=True)
-        ]
-
-
-def _answer(case: Case, name: str, rank: float, right: float, wrong: float) -> Answer:
-    score = right if case.positive else wrong
-    return Answer(name, _or_none(score), None if np.isnan(rank) else int(rank), _or_none(wrong))
+        answers = []
+        for case, code, (rank, right, wrong) in zip(cases, first.tolist(), numbers, strict=True):
+            score = _or_none(right if case.positive else wrong)
+            known_rank = None if np.isnan(rank) else int(rank)
+            answers.append(Answer(gallery.names[code], score, known_rank, _or_none(wrong)))
+        return answers
 
 
 def _or_none(score: float) -> float | None:

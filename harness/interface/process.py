@@ -271,13 +271,11 @@ class _PipeReader:
                 if ready:
                     continue
             check_interrupt()
-            if not self._open or self._exited():
+            options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+            if not self._open or os.waitid(os.P_PID, self._process.pid, options) is not None:
                 return self._ended(deadline)
             if deadline is not None and perf_counter() >= deadline:
                 return False
-
-    def _exited(self) -> bool:
-        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def _ended(self, deadline: float | None) -> bool:
         """The pipes are closed or the program has ended: wait for the program, or read what is left."""

@@ -239,9 +239,11 @@ def python_object(source: Any, name: str | None = None) -> PythonInterface:
     path = Path(_file_of(source))
     make, shape = _object_target(source, path)
     interface = _interface(source, (make, shape), path, name)
+    object_name = getattr(_code_of(source), "__name__", "")
+    object_name = "function" if object_name in ("", "<lambda>") else object_name.rpartition(".")[2]
     return replace(
         interface,
-        name=interface.name or _object_name(source),
+        name=interface.name or object_name,
         sha256=_source_sha256(source),
         in_memory=True,
         shared=shape is source and not inspect.isclass(source),
@@ -298,11 +300,6 @@ def _source_sha256(value: Any) -> str:
         return hashlib.sha256(inspect.getsource(_code_of(value)).encode()).hexdigest()
     except (TypeError, OSError):
         return ""
-
-
-def _object_name(value: Any) -> str:
-    name = getattr(_code_of(value), "__name__", "")
-    return "function" if name in ("", "<lambda>") else name.rpartition(".")[2]
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):

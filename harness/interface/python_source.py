@@ -45,20 +45,16 @@ def read_python(path: Path) -> InterfaceFacts:
         raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
     known = {**_constants(tree.body), **_constants(answering[0])}
     names = set(_names(answering[0]))
+    declared = known.get("PARAMS", {})
+    params = declared.items() if isinstance(declared, dict) else ()
+    plain = {name: value for name, value in params if isinstance(name, str) and isinstance(value, (int, float, str))}
     return InterfaceFacts(
         name=str(known.get("NAME", "")) or folder_name(path),
         version=str(known.get("VERSION", "")),
-        params=_plain_params(known.get("PARAMS", {})),
+        params=plain,
         learns="train" in names,
         enrols="enrol" in names,
     )
-
-
-def _plain_params(declared: Any) -> dict[str, Any]:
-    if not isinstance(declared, dict):
-        return {}
-    plain = (bool, int, float, str)
-    return {name: value for name, value in declared.items() if isinstance(name, str) and isinstance(value, plain)}
 
 
 def _parse(path: Path) -> ast.Module:

@@ -143,19 +143,17 @@ class StreamSession:
 
     def _step(self, source: QuestionSource) -> list[Reply]:
         """Wait for something to happen; programs get new questions before anyone looks at their replies."""
-        ready, replies = self._wait(), list[Reply]()
+        # In small steps: the signal that ends the run may have come to another thread.
+        check_interrupt()
+        left = min(worker.deadline for worker in self._workers) - perf_counter()
+        ready = {fd for fd, _ in self._poll.poll(max(0.0, min(left, SIGNAL_SECONDS)) * 1000)}
+        replies: list[Reply] = []
         for worker in self._workers:
             if not ready.isdisjoint(worker.watched) or perf_counter() >= worker.deadline:
                 replies += worker.step(ready, source)
         for worker in self._workers:
             worker.fill(source)
         return replies
-
-    def _wait(self) -> set[int]:
-        # In small steps: the signal that ends the run may have come to another thread.
-        check_interrupt()
-        left = min(worker.deadline for worker in self._workers) - perf_counter()
-        return {fd for fd, _ in self._poll.poll(max(0.0, min(left, SIGNAL_SECONDS)) * 1000)}
 
     def kill(self) -> None:
         """Kill the programs at once."""
@@ -318,7 +316,10 @@ class StreamWorker:
         program.has_answered = True
         now = perf_counter()
         share = (now - self._last_event) / len(lines)
-        self._update_memory(program, now)
+        # Reading it takes as long as ten cases; a peak only grows, so now and then is enough.
+        if now - self._memory_at >= MEMORY_SECONDS:
+            self._memory_at = now
+            self._memory = peak_memory(program.process.pid) or self._memory
         replies, read = list[Reply](), self._read
         for line in lines:
             try:
@@ -381,13 +382,6 @@ class StreamWorker:
         self._answered.append(case_id)
         return question
 
-    def _take_all(self) -> list[Question]:
-        """All questions without an answer, in the order in which they were sent."""
-        asked = sorted(chain.from_iterable(self._waiting.values()), key=lambda sent: sent[0])
-        self._waiting.clear()
-        self._in_flight = 0
-        return [question for _, question in asked]
-
     def _invalid_line(self, program: PipedProgram, line: bytes, source: QuestionSource) -> list[Reply]:
         """A line that is not a reply: the fault of the case that the program works on, or of one of several."""
         at_work = min(self._interface.batch, self._in_flight) if self._interface.times_itself else self._in_flight
@@ -405,7 +399,10 @@ class StreamWorker:
 
         A single suspect is asked again too if the program ended after its last answer without reading the case.
         """
-        waiting = self._take_all()
+        sent = sorted(chain.from_iterable(self._waiting.values()), key=lambda numbered: numbered[0])
+        waiting = [question for _, question in sent]
+        self._waiting.clear()
+        self._in_flight = 0
         unread = program.unread() if kind is ErrorKind.CRASH and program.has_answered else 0
         innocent = 0 < sum(len(to_line(question)) for question in waiting) <= unread
         self.kill()
@@ -427,12 +424,6 @@ class StreamWorker:
             pass
         words = self._setup.limits.hint(last_lines(program.stderr.content))
         return f"{self._interface.name}: {how} {when}" + (f": {words}" if words else "")
-
-    def _update_memory(self, program: PipedProgram, now: float) -> None:
-        # Reading it takes as long as ten cases; a peak only grows, so now and then is enough.
-        if now - self._memory_at >= MEMORY_SECONDS:
-            self._memory_at = now
-            self._memory = peak_memory(program.process.pid) or self._memory
 
     def end_input(self) -> None:
         """Tell the program that there is nothing more to do; one that is not idle is killed."""

@@ -66,7 +66,9 @@ class Supervision:
             if self._guardian is None:
                 self._before = _children()
                 self._subreaper = _become_subreaper()
-                self._notes = _open_notes() if self._notes < 0 else self._notes
+                if self._notes < 0:
+                    with tempfile.TemporaryFile(prefix="hate-") as file:
+                        self._notes = os.dup(file.fileno())
                 self.inherited = self.inherited or _open_mark(self.mark)
                 self._guardian = _start_guardian(self.mark, self._notes)
                 self._environment = {**os.environb, MARK.encode(): self.mark.encode()}
@@ -105,7 +107,10 @@ class Supervision:
             for pid in strays:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            _reap(strays)
+            # The others are not ours to wait for.
+            for pid in strays & _children():
+                with contextlib.suppress(OSError):
+                    os.waitpid(pid, 0)
             if not strays:
                 return
             time.sleep(0.001)
@@ -156,12 +161,6 @@ def supervised() -> Iterator[None]:
         yield
     finally:
         _shared.leave()
-
-
-def _open_notes() -> int:
-    """A file without a name."""
-    with tempfile.TemporaryFile(prefix="hate-") as file:
-        return os.dup(file.fileno())
 
 
 def _open_mark(mark: str) -> tuple[int, ...]:
@@ -220,13 +219,6 @@ def _session(pid: int) -> int:
         return os.getsid(pid)
     except OSError:
         return 0
-
-
-def _reap(pids: set[int]) -> None:
-    """Take the exit status of adopted children; the others are not ours to wait for."""
-    for pid in pids & _children():
-        with contextlib.suppress(OSError):
-            os.waitpid(pid, 0)
 
 
 def _become_subreaper() -> bool:
