@@ -109,14 +109,21 @@ def _with_figures(name: str, option: str) -> Measure | None:
     if match := _RANK.fullmatch(name):
         return rank(int(match[1]))
     if match := _COST.fullmatch(name):
-        return cost(**_costs(name, match[1] or "", option))
+        example = "cost:fp=10,fn=1"
+        costs = _figures(name, match[1] or "", option, {"fp": 1.0, "fn": 1.0}, example)
+        if not all(0 <= figure < 1e12 for figure in costs.values()) or not any(costs.values()):
+            raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
+        return cost(**costs)
     if match := _DETECTION_COST.fullmatch(name):
-        figures = _detection(name, match[2] or "", option)
+        example = "dcf:miss=1,fa=1,prior=0.01"
+        figures = _figures(name, match[2] or "", option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
+        if not (0 < figures["miss"] < 1e12 and 0 < figures["fa"] < 1e12 and 0 < figures["prior"] < 1):
+            raise UsageError(f"{option} {name}: write {example}, with costs above 0 and a prior between 0 and 1")
         return (minimum_cost if match[1] else detection_cost)(name, **figures)
     if match := _OF_K.fullmatch(name):
         return (passed if match[1] == "pass" else majority)(int(match[2]))
     if match := _AT_LIMIT.fullmatch(name):
-        return fnr_at_fpr(name, _limit(name, match[1], option))
+        return fnr_at_fpr(name, _rate_limit(name, match[1], option))
     return None
 
 
@@ -177,23 +184,7 @@ def _figures(name: str, text: str, option: str, figures: dict[str, float], examp
     return numbers
 
 
-def _costs(name: str, text: str, option: str) -> dict[str, float]:
-    example = "cost:fp=10,fn=1"
-    costs = _figures(name, text, option, {"fp": 1.0, "fn": 1.0}, example)
-    if not all(0 <= figure < 1e12 for figure in costs.values()) or not any(costs.values()):
-        raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
-    return costs
-
-
-def _detection(name: str, text: str, option: str) -> dict[str, float]:
-    example = "dcf:miss=1,fa=1,prior=0.01"
-    figures = _figures(name, text, option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
-    if not (0 < figures["miss"] < 1e12 and 0 < figures["fa"] < 1e12 and 0 < figures["prior"] < 1):
-        raise UsageError(f"{option} {name}: write {example}, with costs above 0 and a prior between 0 and 1")
-    return figures
-
-
-def _limit(name: str, text: str, option: str) -> float:
+def _rate_limit(name: str, text: str, option: str) -> float:
     try:
         limit = float(text)
     except ValueError:

@@ -84,22 +84,19 @@ def _of_counts(
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
+        from harness.stats.detection import object_counts
         from harness.stats.replication.statistic import ratio
 
-        totals = {run: parts(_counts(runs, run, label, name)) for run in {run for run, _ in cells}}
+        totals = {}
+        for run in {run for run, _ in cells}:
+            threshold = float(runs.params[run].get("threshold", 0.0))
+            totals[run] = parts(object_counts(_detections(runs, run, label, name), _iou(runs, run), threshold))
         above, below = (
             np.stack([totals[run][part] * (1.0 if of is None else of) for run, of in cells], axis=1) for part in (0, 1)
         )
         return ratio(above, below, bounds=bounds, counted=(below > 0).astype(np.float64))
 
     return Measure(name, words, statistic, larger, bounds, Reads.BOXES, needs=needs)
-
-
-def _counts(runs: Runs, run: int, label: str | None, name: str) -> ObjectCounts:
-    from harness.stats.detection import object_counts
-
-    threshold = float(runs.params[run].get("threshold", 0.0))
-    return object_counts(_detections(runs, run, label, name), _iou(runs, run), threshold)
 
 
 def _detections(runs: Runs, run: int, label: str | None, name: str) -> Detections:

@@ -56,7 +56,9 @@ def outcome_kinds(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
     codes = _group_numbers(list(masks.values()), runs.outcome.shape[1])
     size = (len(masks) + 1) * _OUTCOMES ** len(numbers)
     if codes is None or size > _MAX_KINDS:
-        return _case_by_case(runs, cells)
+        whole = np.ones(runs.outcome.shape[1], dtype=np.bool_)
+        insides = [whole if mask is None else mask for _, mask in cells]
+        return OutcomeKinds(None, [runs.outcome[run] for run, _ in cells], insides)
     for run in numbers:
         codes = codes * np.uint16(_OUTCOMES) + runs.outcome[run].astype(np.uint16)
     present = np.flatnonzero(np.bincount(codes, minlength=size))
@@ -70,14 +72,6 @@ def outcome_kinds(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
     return OutcomeKinds(
         rows[codes], [outcome_of[run] for run, _ in cells], [members[id(inside)] for _, inside in cells]
     )
-
-
-def _case_by_case(runs: Runs, cells: Sequence[Cell]) -> OutcomeKinds:
-    import numpy as np
-
-    whole = np.ones(runs.outcome.shape[1], dtype=np.bool_)
-    inside = [whole if mask is None else mask for _, mask in cells]
-    return OutcomeKinds(None, [runs.outcome[run] for run, _ in cells], inside)
 
 
 def _group_numbers(masks: Sequence[BoolArray], cases: int) -> npt.NDArray[np.uint16] | None:
@@ -194,7 +188,7 @@ def passed(k: int) -> Measure:
 
         return pass_at(attempts, k)
 
-    return _mean(k, f"pass@{k}", f"chance that one of {k} answers is right", chance)
+    return _mean_chance(k, f"pass@{k}", f"chance that one of {k} answers is right", chance)
 
 
 def majority(k: int) -> Measure:
@@ -205,10 +199,10 @@ def majority(k: int) -> Measure:
 
         return majority_at(attempts, k)
 
-    return _mean(k, f"majority@{k}", f"chance that the majority of {k} answers is right", chance)
+    return _mean_chance(k, f"majority@{k}", f"chance that the majority of {k} answers is right", chance)
 
 
-def _mean(k: int, name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Measure:
+def _mean_chance(k: int, name: str, words: str, chance: Callable[[Attempts], FloatArray]) -> Measure:
     """The mean over cases of a number that their answers give; every record of a case stands for it."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:

@@ -121,20 +121,8 @@ def _tp(t: FloatArray) -> FloatArray:
     return t[..., 0]
 
 
-def _object(t: FloatArray) -> FloatArray:
-    return t[..., 0] + t[..., 1]
-
-
-def _marked(t: FloatArray) -> FloatArray:
-    return t[..., 0] + t[..., 2]
-
-
 def _twice(t: FloatArray) -> FloatArray:
     return 2 * t[..., 0]
-
-
-def _either(t: FloatArray) -> FloatArray:
-    return t[..., 0] + t[..., 1] + t[..., 2]
 
 
 def _both_sizes(t: FloatArray) -> FloatArray:
@@ -142,9 +130,9 @@ def _both_sizes(t: FloatArray) -> FloatArray:
 
 
 MEASURES = (
-    _measure("iou", "mean IoU of images", _tp, _either, means=True),
+    _measure("iou", "mean IoU of images", _tp, lambda t: t[..., 0] + t[..., 1] + t[..., 2], means=True),
     _measure("dice", "mean Dice coefficient of images", _twice, _both_sizes, means=True),
-    _measure("pixel_tpr", "true positive rate of pixels", _tp, _object, needs="object pixels"),
+    _measure("pixel_tpr", "true positive rate of pixels", _tp, lambda t: t[..., 0] + t[..., 1], needs="object pixels"),
     _measure(
         "pixel_fpr",
         "false positive rate of pixels",
@@ -153,7 +141,7 @@ MEASURES = (
         larger=False,
         needs="background pixels",
     ),
-    _measure("pixel_precision", "precision of pixels", _tp, _marked, needs="marked pixels"),
+    _measure("pixel_precision", "precision of pixels", _tp, lambda t: t[..., 0] + t[..., 2], needs="marked pixels"),
     _measure("pixel_f1", "F1 of pixels", _twice, _both_sizes, needs="object or marked pixels"),
     Measure("miou", "mean IoU of classes", _mean_of_classes, True, _UNIT, Reads.PIXELS, needs="labels in [mask]"),
 )

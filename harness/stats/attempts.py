@@ -78,14 +78,14 @@ def _majority(right: tuple[int, ...], wrong: tuple[int, ...], k: int) -> float:
     total = comb(sum(right) + sum(wrong), k)
     won = 0.0
     for top in range(1, k + 1):
-        ways = _draws([*right, *wrong], top, k, marked=len(right))
+        ways = _ways_to_draw([*right, *wrong], top, k, marked=len(right))
         for (rights, wrongs), count in ways.items():
             if rights:
                 won += count * rights / (rights + wrongs)
     return won / total
 
 
-def _draws(counts: Sequence[int], top: int, k: int, *, marked: int) -> dict[tuple[int, int], int]:
+def _ways_to_draw(counts: Sequence[int], top: int, k: int, *, marked: int) -> dict[tuple[int, int], int]:
     """Ways to draw k answers with no label more than `top` times, by how many labels of each kind reach it."""
     ways: dict[tuple[int, int, int], int] = {(0, 0, 0): 1}
     for index, count in enumerate(counts):

@@ -76,7 +76,13 @@ def paired_equivalent(
     _check(margin, alpha)
     not_inferior = float(ndtr(-score_z(table, -margin, design_effect=design_effect)))
     not_superior = float(ndtr(score_z(table, margin, design_effect=design_effect)))
-    interval = _score_interval(table, _student_quantile(1 - alpha, math.inf), design_effect)
+    interval = Interval(-1.0, 1.0)
+    if table.n > 0:
+        # The differences at which the score is z and -z, by bisection: the score falls as the difference grows.
+        z = _student_quantile(1 - alpha, math.inf)
+        low = _bisect(lambda d: score_z(table, d, design_effect=design_effect) - z, -1.0, table.difference)
+        high = _bisect(lambda d: score_z(table, d, design_effect=design_effect) + z, table.difference, 1.0)
+        interval = Interval(low, high)
     return _equivalence(margin, alpha, not_inferior, not_superior, interval)
 
 
@@ -96,15 +102,6 @@ def score_z(table: PairTable, difference: float, *, design_effect: float = 1.0) 
     variance = max(2 * q + difference * (1 - difference), 0.0) / n * design_effect
     gap = (b - c) / n - difference
     return gap / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, gap) if gap else 0.0
-
-
-def _score_interval(table: PairTable, z: float, design_effect: float) -> Interval:
-    """The differences at which the score is z and -z, by bisection: the score falls as the difference grows."""
-    if table.n == 0:
-        return Interval(-1.0, 1.0)
-    low = _bisect(lambda d: score_z(table, d, design_effect=design_effect) - z, -1.0, table.difference)
-    high = _bisect(lambda d: score_z(table, d, design_effect=design_effect) + z, table.difference, 1.0)
-    return Interval(low, high)
 
 
 def _bisect(decreasing: Callable[[float], float], left: float, right: float) -> float:

@@ -124,28 +124,25 @@ def fit_logistic(numbers: FloatArray, event: BoolArray) -> LogisticModel:
 
     A ValueError if an event, or its absence, never occurs.
     """
-    _check(numbers, event)
-    centre, scale = numbers.mean(axis=0), numbers.std(axis=0)
-    varies = scale > 1e-12 * np.maximum(np.abs(centre), 1e-300)
-    scaled = (numbers[:, varies] - centre[varies]) / scale[varies]
-    design = np.column_stack([np.ones(len(event)), scaled])
-    slopes, shrunk = _newton(design, event, 0.0), False
-    if slopes is None or _separates(design, slopes, event):
-        slopes, shrunk = _newton(design, event, 1.0), True
-    if slopes is None:
-        raise ValueError("no weights found: the scores are too nearly the same, or too extreme")
-    weights = np.zeros(numbers.shape[1])
-    weights[varies] = slopes[1:] / scale[varies]
-    return LogisticModel(float(slopes[0] - weights @ centre), weights, shrunk)
-
-
-def _check(numbers: FloatArray, event: BoolArray) -> None:
     if numbers.ndim != 2 or len(numbers) != len(event):
         raise ValueError(f"numbers of shape {numbers.shape} for {len(event):,} events; give (cases, columns)")
     if not np.isfinite(numbers).all():
         raise ValueError("a number is not finite")
     if event.all() or not event.any():
         raise ValueError("all cases are of one kind; weights are learnt from both")
+    centre, scale = numbers.mean(axis=0), numbers.std(axis=0)
+    varies = scale > 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    scaled = (numbers[:, varies] - centre[varies]) / scale[varies]
+    design = np.column_stack([np.ones(len(event)), scaled])
+    slopes, shrunk = _newton(design, event, 0.0), False
+    # If every case is predicted with certainty, the weights would grow for ever.
+    if slopes is None or (np.abs(event - _chance(design @ slopes)) < _SURE).all():
+        slopes, shrunk = _newton(design, event, 1.0), True
+    if slopes is None:
+        raise ValueError("no weights found: the scores are too nearly the same, or too extreme")
+    weights = np.zeros(numbers.shape[1])
+    weights[varies] = slopes[1:] / scale[varies]
+    return LogisticModel(float(slopes[0] - weights @ centre), weights, shrunk)
 
 
 def _newton(design: FloatArray, event: BoolArray, penalty: float) -> FloatArray | None:
@@ -162,7 +159,7 @@ def _newton(design: FloatArray, event: BoolArray, penalty: float) -> FloatArray 
             step: FloatArray = np.asarray(np.linalg.solve(information, gradient), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
-        following = _longest(design, event, weights, step, shrink, value)
+        following = _longest_step(design, event, weights, step, shrink, value)
         if following is None:
             return weights if np.abs(gradient).max() < 1e-6 * len(event) else None
         weights, gain = weights + following[0] * step, following[1] - value
@@ -172,7 +169,7 @@ def _newton(design: FloatArray, event: BoolArray, penalty: float) -> FloatArray 
     return None
 
 
-def _longest(
+def _longest_step(
     design: FloatArray, event: BoolArray, weights: FloatArray, step: FloatArray, shrink: FloatArray, value: float
 ) -> tuple[float, float] | None:
     """The longest of ever shorter steps that does not lower the likelihood, and the likelihood there."""
@@ -194,9 +191,3 @@ def _chance(odds: FloatArray) -> FloatArray:
     """The probability of log-odds, without overflow."""
     small = np.exp(-np.abs(odds))
     return np.asarray(np.where(odds >= 0, 1.0, small) / (1 + small))
-
-
-def _separates(design: FloatArray, weights: FloatArray, event: BoolArray) -> bool:
-    """Whether every case is predicted with certainty: the weights would grow for ever."""
-    wrong = np.abs(event - _chance(design @ weights))
-    return bool((wrong < _SURE).all())

@@ -58,7 +58,11 @@ def difference_of_gaps(
     factor = largest.quantile(confidence)
     value = contrasts.end(0.0)
     interval = Interval(contrasts.end(-factor), contrasts.end(factor))
-    return GapDifference(value, _chosen_se(contrasts), interval, largest.tail(_reach(contrasts, value)))
+    # The standard error of the contrast that is the difference of the gaps.
+    columns = contrasts.value.argmin(axis=1)
+    row = int(contrasts.value[np.arange(len(columns)), columns].argmax())
+    se = float(contrasts.se[row, columns[row]])
+    return GapDifference(value, se, interval, largest.tail(_reach(contrasts, value)))
 
 
 def widened(covariance: FloatArray, half: FloatArray, df: FloatArray, confidence: float) -> FloatArray:
@@ -90,13 +94,6 @@ def _contrasts(values: FloatArray, covariance: FloatArray) -> _Contrasts:
     cross = pairs @ covariance[:half, half:] @ pairs.T
     variance = variances[0][:, None] + variances[1][None, :] - 2 * cross
     return _Contrasts(first[:, None] - second[None, :], np.sqrt(np.maximum(variance, 0.0)))
-
-
-def _chosen_se(contrasts: _Contrasts) -> float:
-    """The standard error of the contrast that is the difference of the gaps."""
-    rows = contrasts.value.argmin(axis=1)
-    row = int(contrasts.value[np.arange(len(rows)), rows].argmax())
-    return float(contrasts.se[row, rows[row]])
 
 
 def _reach(contrasts: _Contrasts, value: float) -> float:

@@ -81,7 +81,10 @@ def share_limits(
     v = _snap_to_ends(v)
     fallback = _size_without_variance(n, m, design_effect)
     size = np.minimum(_effective_size(v * (1 - v), error, fallback), n)
-    limits = _student_wilson(v, size, t_quantiles(freedom, confidence))
+    t = t_quantiles(freedom, confidence)
+    x, t2 = v * size, t * t
+    half = t * np.sqrt(v * (1 - v) * size + t2 / 4)
+    limits = Intervals((x + t2 / 2 - half) / (size + t2), (x + t2 / 2 + half) / (size + t2))
     end = clopper_pearson(fallback, fallback, confidence=confidence).low
     return _with_ends(v, _at_least_exact(v, n, limits, confidence), end)
 
@@ -236,13 +239,6 @@ def t_quantiles(df: npt.ArrayLike, confidence: float) -> FloatArray:
 
     normal_quantile(confidence)  # checks the confidence
     return np.asarray(stdtrit(np.minimum(df, 1e12), (1 + confidence) / 2))
-
-
-def _student_wilson(v: FloatArray, size: FloatArray, t: FloatArray) -> Intervals:
-    """Wilson's limits with a t quantile for each element."""
-    x, t2 = v * size, t * t
-    half = t * np.sqrt(v * (1 - v) * size + t2 / 4)
-    return Intervals((x + t2 / 2 - half) / (size + t2), (x + t2 / 2 + half) / (size + t2))
 
 
 def _at_least_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidence: float) -> Intervals:

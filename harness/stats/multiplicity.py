@@ -188,19 +188,15 @@ def _largest(root: FloatArray, rows: list[_Row], draws: int, rng: np.random.Gene
         z = rng.standard_normal((root.shape[1], min(_BLOCK, draws - start)))
         # Single precision is enough: the error of drawing is ten thousand times larger.
         estimates = (root @ (z / np.sqrt((z**2).sum(axis=0)))).astype(np.float32)
-        largest[start : start + _BLOCK] = _largest_of(estimates, rows)
+        block = np.zeros(estimates.shape[1], dtype=np.float32)
+        for run, others, weights in rows:
+            differences = estimates[others] - estimates[run]
+            differences *= weights
+            np.maximum(block, differences.max(axis=0), out=block)
+            np.maximum(block, -differences.min(axis=0), out=block)
+        largest[start : start + _BLOCK] = block
     groups = np.array_split(np.sort(largest).astype(np.float64), min(_GROUPS, draws))
     return np.array([group.mean() for group in groups])
-
-
-def _largest_of(estimates: npt.NDArray[np.float32], rows: list[_Row]) -> npt.NDArray[np.float32]:
-    largest = np.zeros(estimates.shape[1], dtype=np.float32)
-    for run, others, weights in rows:
-        differences = estimates[others] - estimates[run]
-        differences *= weights
-        np.maximum(largest, differences.max(axis=0), out=largest)
-        np.maximum(largest, -differences.min(axis=0), out=largest)
-    return largest
 
 
 def _rows(first: IntArray, second: IntArray, errors: FloatArray) -> list[_Row]:

@@ -52,8 +52,10 @@ class PairTable:
     @classmethod
     def of(cls, a: npt.ArrayLike, b: npt.ArrayLike) -> PairTable:
         """Count the cases of two arrays of successes, on the same cases in the same order."""
-        tables = pairwise_tables(np.stack(_check_same_cases(a, b)))
-        return tables.table(0)
+        first, second = (check_successes([np.asarray(successes)])[0] for successes in (a, b))
+        if first.shape != second.shape:
+            raise ValueError(f"A has {first.size} cases, B has {second.size}: align them by case first")
+        return pairwise_tables(np.stack([first, second])).table(0)
 
     @property
     def n(self) -> int:
@@ -188,7 +190,8 @@ def mcnemar_all(n_sf: npt.ArrayLike, n_fs: npt.ArrayLike, *, design_effect: npt.
     from scipy.special import ndtr
 
     sf, fs, deff = _check_discordant(n_sf, n_fs, design_effect)
-    z = _corrected_z(sf, fs)
+    discordant = sf + fs
+    z = np.maximum(np.abs(sf - fs) - 1, 0) / np.sqrt(np.where(discordant == 0, 1, discordant))
     z_design = z / np.sqrt(deff)
     level = np.searchsorted(_CONFIDENCE_Z, z, side="right")
     return McNemars(
@@ -213,12 +216,6 @@ def check_successes(successes: npt.ArrayLike, *, axes: str = "(algorithms, cases
     return matrix.astype(np.bool_, copy=False)
 
 
-def _corrected_z(sf: FloatArray, fs: FloatArray) -> FloatArray:
-    discordant = sf + fs
-    z: FloatArray = np.maximum(np.abs(sf - fs) - 1, 0) / np.sqrt(np.where(discordant == 0, 1, discordant))
-    return z
-
-
 def _coin_p(sf: FloatArray, fs: FloatArray) -> dict[str, FloatArray]:
     """Exact, mid and one-sided p of a fair coin with these counts.
 
@@ -238,13 +235,6 @@ def _coin_p(sf: FloatArray, fs: FloatArray) -> dict[str, FloatArray]:
         "p_mid": np.where(none, 1.0, p_mid),
         "p_one_sided": np.where(none, 1.0, at_most),
     }
-
-
-def _check_same_cases(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    first, second = check_successes([np.asarray(a)])[0], check_successes([np.asarray(b)])[0]
-    if first.shape != second.shape:
-        raise ValueError(f"A has {first.size} cases, B has {second.size}: align them by case first")
-    return first, second
 
 
 def _check_discordant(

@@ -179,15 +179,11 @@ def _available(layout: _Layout, at: slice, diagonal: bool) -> BoolArray:
     identity = layout.identity_of_probe[at]
     images = np.where(identity >= 0, layout.sizes[identity], 0)
     if diagonal:
-        images = images - _own_column(layout, at)
+        # Gallery image i may have the identity of probe i.
+        identity_of_column = np.empty(layout.columns.size, dtype=np.intp)
+        identity_of_column[layout.columns] = np.repeat(np.arange(layout.sizes.size), layout.sizes)
+        images = images - (identity_of_column[at] == identity)
     return np.asarray(images > 0)
-
-
-def _own_column(layout: _Layout, at: slice) -> IntArray:
-    """1 if gallery image i has the identity of probe i, else 0."""
-    identity = np.empty(layout.columns.size, dtype=np.intp)
-    identity[layout.columns] = np.repeat(np.arange(layout.sizes.size), layout.sizes)
-    return np.asarray(identity[at] == layout.identity_of_probe[at], dtype=np.intp)
 
 
 def _refuse_nan(matrix: npt.NDArray[np.floating], at: slice, part: tuple[FloatArray, FloatArray, FloatArray]) -> None:

@@ -69,12 +69,9 @@ def wilson(
 ) -> Interval | Intervals:
     """Wilson's score interval (1927); [0, 1] for n = 0."""
     numbers = _numbers(successes, n, design_effect)
-    if numbers is not None:
-        return _wilson_interval(*_effective(*numbers), normal_quantile(confidence))
-    return _wilson_intervals(*_effective_arrays(successes, n, design_effect), normal_quantile(confidence))
-
-
-def _wilson_interval(x: float, size: float, z: float) -> Interval:
+    if numbers is None:
+        return _wilson_of_arrays(*_effective_arrays(successes, n, design_effect), normal_quantile(confidence))
+    (x, size), z = _effective(*numbers), normal_quantile(confidence)
     if size == 0:
         return Interval(0.0, 1.0)
     rate, z2 = x / size, z * z
@@ -85,7 +82,7 @@ def _wilson_interval(x: float, size: float, z: float) -> Interval:
     return Interval(low, high)
 
 
-def _wilson_intervals(x: FloatArray, size: FloatArray, z: float) -> Intervals:
+def _wilson_of_arrays(x: FloatArray, size: FloatArray, z: float) -> Intervals:
     import numpy as np
 
     z2 = z * z

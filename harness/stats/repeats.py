@@ -142,7 +142,10 @@ def crossed_variance(
     """Variance components of values (cases, K), with units as the random factor crossed with runs."""
     n, k = values.shape
     of_case, of_run = values.mean(axis=1), values.mean(axis=0)
-    if (count := _count(units, n)) < 2:
+    labels = None if units is None else np.asarray(units)
+    if labels is not None and labels.shape != (n,):
+        raise ValueError(f"units: shape {labels.shape} for {n} cases; expected one label per case")
+    if (count := n if labels is None else np.unique(labels).size) < 2:
         return CrossedVariance(k, count, 1, *[math.nan] * 6)
     sample = make_sample(n, units=units, strata=strata)
     # Residuals from the case means and run means: 0 if runs do not differ.
@@ -173,15 +176,6 @@ def satterthwaite(*parts: tuple[float, float]) -> float:
     fewest = min((df for part, df in parts if part > 0), default=math.nan)
     spread = sum(part**2 / df for part, df in parts if df > 0)
     return max(total**2 / spread, fewest) if spread > 0 else fewest
-
-
-def _count(units: npt.ArrayLike | None, cases: int) -> int:
-    if units is None:
-        return cases
-    labels = np.asarray(units)
-    if labels.shape != (cases,):
-        raise ValueError(f"units: shape {labels.shape} for {cases} cases; expected one label per case")
-    return int(np.unique(labels).size)
 
 
 def _df_new_runs(components: CrossedVariance) -> float:
@@ -268,14 +262,18 @@ def training_variance(
     `units` and `strata` are labels, one per case: cases of a unit were sampled together, strata would be the same in a
     repetition. Without `units`, each case is one.
     """
-    y = _check_successes(successes)
+    y = np.asarray(successes, dtype=np.float64)
+    if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
+        raise ValueError(f"successes have shape {y.shape}: expected at least two cases, two trainings and one run")
     n, k, r = y.shape
     cell = y.mean(axis=2)
     components = crossed_variance(cell, units=units, strata=strata)
     if math.isnan(components.of_mean):
         raise ValueError("all cases belong to one unit: expected at least two units")
     run = float(((y - cell[:, :, None]) ** 2).sum()) / (n * k * (r - 1)) if r > 1 else math.nan
-    training_sample = _training_sample_variance(components, run / (n * r) if r > 1 else 0.0)
+    # The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, without the variance of runs.
+    of_runs = run / (n * r) if r > 1 else 0.0
+    training_sample = max(components.of_run - of_runs, 0.0) * (k - 1) ** 2 / k + of_runs
     return TrainingVariance(
         cases=n,
         folds=k,
@@ -296,24 +294,11 @@ def training_variance(
         unit=components.unit,
         df_cases=components.df,
         df_training=k - 1,
-        df=_df(components, training_sample),
+        df=_df_for_both(components, training_sample),
     )
 
 
-def _check_successes(successes: npt.ArrayLike) -> FloatArray:
-    y = np.asarray(successes, dtype=np.float64)
-    if y.ndim != 3 or y.shape[0] < 2 or y.shape[1] < 2 or y.shape[2] < 1:
-        raise ValueError(f"successes have shape {y.shape}: expected at least two cases, two trainings and one run")
-    return y
-
-
-def _training_sample_variance(components: CrossedVariance, run: float) -> float:
-    """The delete-a-group jackknife of the rate: (K - 1)/K times the sum of squares, without the variance of runs."""
-    k = components.runs
-    return max(components.of_run - run, 0.0) * (k - 1) ** 2 / k + run
-
-
-def _df(components: CrossedVariance, training_sample: float) -> float:
+def _df_for_both(components: CrossedVariance, training_sample: float) -> float:
     k = components.runs
     if not components.of_cases > 0:
         return float(k - 1)

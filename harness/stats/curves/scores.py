@@ -141,8 +141,16 @@ def make_scored_cases(
     if np.isnan(s).any():
         index = int(np.isnan(s).argmax())
         raise ValueError(f"score {index} is not a number: give an error -inf (positive case) or inf (negative case)")
+    p = np.asarray(positive)
+    if p.shape != s.shape:
+        raise ValueError(f"positive has shape {p.shape} for {s.size} scores: expected one value per score")
+    if p.dtype != np.bool_:
+        wrong = (p != 0) & (p != 1)
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise ValueError(f"positive {index} is {p[index]!r}: expected true or false, 1 or 0")
     better = s if larger_is_better else -s
-    return ScoredCases(better, _as_classes(positive, s.size), as_weights(weights, s.size), larger_is_better)
+    return ScoredCases(better, p.astype(np.bool_, copy=False), as_weights(weights, s.size), larger_is_better)
 
 
 def require_both(cases: ScoredCases) -> None:
@@ -159,18 +167,6 @@ def require_same_cases(*columns: ScoredCases) -> None:
     for other in columns[1:]:
         if not (np.array_equal(first.positive, other.positive) and np.array_equal(first.weight, other.weight)):
             raise ValueError("scores of different cases: a paired comparison needs the same classes and weights")
-
-
-def _as_classes(positive: npt.ArrayLike, n: int) -> BoolArray:
-    p = np.asarray(positive)
-    if p.shape != (n,):
-        raise ValueError(f"positive has shape {p.shape} for {n} scores: expected one value per score")
-    if p.dtype != np.bool_:
-        wrong = (p != 0) & (p != 1)
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise ValueError(f"positive {index} is {p[index]!r}: expected true or false, 1 or 0")
-    return p.astype(np.bool_, copy=False)
 
 
 def as_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray | None:

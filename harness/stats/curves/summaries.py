@@ -339,9 +339,13 @@ def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> We
         return np.array([curve(_spread(weights, cell)) for curve, cell in zip(curves, cells, strict=True)])
 
     def linear(weights: FloatArray) -> FloatArray:
-        columns = [
-            _gather(summary, weights, cell, order, weights.size) for cell, order in zip(cells, orders, strict=True)
-        ]
+        columns = []
+        for (elements, inside), order in zip(cells, orders, strict=True):
+            of_elements = _spread(weights, (elements, inside))
+            slopes = summary_slopes(summary, elements.scored, order, of_elements) * elements.weight
+            # What a case adds is the sum over its elements.
+            sums = np.bincount(elements.case, weights=slopes, minlength=weights.size)
+            columns.append(sums if inside is None else sums * inside)
         return np.stack(columns, axis=1)
 
     return WeightsStatistic(
@@ -361,11 +365,3 @@ def _spread(weights: FloatArray, cell: ElementCell) -> FloatArray:
     elements, inside = cell
     counted = weights if inside is None else weights * inside
     return np.asarray(counted[elements.case] * elements.weight)
-
-
-def _gather(summary: CurveSummary, weights: FloatArray, cell: ElementCell, order: Order, cases: int) -> FloatArray:
-    """What each case adds per unit of weight: the sum over its elements."""
-    elements, inside = cell
-    slopes = summary_slopes(summary, elements.scored, order, _spread(weights, cell)) * elements.weight
-    sums = np.bincount(elements.case, weights=slopes, minlength=cases)
-    return np.asarray(sums if inside is None else sums * inside)

@@ -173,17 +173,19 @@ class Estimates:
         columns = (a, b, logs, se, df, certain, limits.low, limits.high, p_values)
         return [
             None
-            if not (one > 0 and other > 0)
+            if not (above > 0 and below > 0)
             else Estimate(
-                one / other,
-                one / other * error,
+                above / below,
+                above / below * error,
                 freedom,
                 Interval(low, high) if known else None,
                 p_value=none_if_nan(p),
                 limits=partial(_ratio_limits_of, log, error, freedom),
                 **shared,
             )
-            for one, other, log, error, freedom, known, low, high, p in zip(*(c.tolist() for c in columns), strict=True)
+            for above, below, log, error, freedom, known, low, high, p in zip(
+                *(c.tolist() for c in columns), strict=True
+            )
         ]
 
     def equality(self, contrasts: FloatArray | None = None) -> WaldTest:
@@ -196,12 +198,16 @@ class Estimates:
         df = float(self.df()[(weights != 0).any(axis=0)].min())
         if df < 1:
             return WaldTest(np.nan, len(weights) - 1, np.nan, df, np.nan, np.nan, df)
-        units = self.evidence.influences
+        units, unit_values = self.evidence.influences, None
+        if units is not None:
+            sample, sizes = self.evidence.sample, self.evidence.sample.stratum_sizes
+            means = np.add.reduceat(units, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
+            unit_values = (units - means[sample.stratum_of_unit]) @ weights.T
         return equal_rates(
             weights @ self.values,
             weights @ self.covariance @ weights.T,
             df=df,
-            unit_values=None if units is None else _centred(self.evidence.sample, units) @ weights.T,
+            unit_values=unit_values,
             design_df=self.design_df,
         )
 
@@ -298,13 +304,6 @@ class Estimates:
     def _limits_of(self, member: int, confidence: float) -> Interval:
         limits = self._own_limits(confidence)
         return Interval(float(limits.low[member]), float(limits.high[member]))
-
-
-def _centred(sample: Sample, units: FloatArray) -> FloatArray:
-    """Deviations of the units from their stratum's mean."""
-    sizes = sample.stratum_sizes
-    means = np.add.reduceat(units, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
-    return np.asarray(units - means[sample.stratum_of_unit])
 
 
 def _ratio_limits(logs: FloatArray, se: FloatArray, df: FloatArray, confidence: float) -> Intervals:

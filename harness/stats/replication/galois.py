@@ -111,19 +111,16 @@ def primitive_polynomial(prime: int, degree: int) -> tuple[int, ...]:
     order = prime**degree - 1
     for coefficients in product(range(prime), repeat=degree):
         polynomial = coefficients[::-1]
-        if polynomial[0] and _generates(prime, polynomial, order):
+        # x^order = 1 and no smaller power: the powers of x are then all non-zero residues, so the ring is a field.
+        if not polynomial[0] or not _is_one(prime, polynomial, order):
+            continue
+        if not any(_is_one(prime, polynomial, order // factor) for factor in prime_factors(order)):
             return polynomial
     raise ValueError(f"no primitive polynomial of degree {degree} over GF({prime})")
 
 
-def _generates(prime: int, polynomial: tuple[int, ...], order: int) -> bool:
-    # x^order = 1 and no smaller power: the powers of x are then all non-zero residues, so the ring is a field.
-    if not _is_one(prime, polynomial, order):
-        return False
-    return not any(_is_one(prime, polynomial, order // factor) for factor in prime_factors(order))
-
-
 def _is_one(prime: int, polynomial: tuple[int, ...], exponent: int) -> bool:
+    """Whether x^exponent is 1 modulo the polynomial."""
     base = companion(prime, polynomial)
     result = np.eye(len(polynomial), dtype=np.int64)
     while exponent:

@@ -250,24 +250,14 @@ def _fast(order: int) -> Callable[[], Hadamard] | None:
 def _construction(order: int) -> Callable[[], Hadamard] | None:
     if order > 2 and order % 4:
         return None
-    return _fast(order) or _product(order) or _paley(order)
-
-
-def _paley(order: int) -> Callable[[], Hadamard] | None:
+    if (fast := _fast(order)) is not None:
+        return fast
+    for left in range(2, order // 2 + 1):
+        if order % left == 0 and _construction(left) and _construction(order // left):
+            return lambda: HadamardProduct(hadamard(left), hadamard(order // left))
     if prime_power(order - 1):
         return lambda: StoredHadamard(paley_one(order - 1))
     half = order // 2 - 1
     if half % 4 == 1 and prime_power(half):
         return lambda: StoredHadamard(paley_two(half))
-    return None
-
-
-def _multiply(left: int, right: int) -> Hadamard:
-    return HadamardProduct(hadamard(left), hadamard(right))
-
-
-def _product(order: int) -> Callable[[], Hadamard] | None:
-    for left in range(2, order // 2 + 1):
-        if order % left == 0 and _construction(left) and _construction(order // left):
-            return partial(_multiply, left, order // left)
     return None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.stats.arrays import BoolArray, FloatArray, columns_of
+from harness.stats.arrays import FloatArray, columns_of
 from harness.stats.replication.replicates import blocks
 from harness.stats.replication.sample import LoneStrata, Sample, unit_sums
 from harness.stats.replication.statistic import (
@@ -50,18 +50,14 @@ def textbook_covariance(sample: Sample, statistic: Statistic) -> tuple[FloatArra
         raise ValueError(_NO_LINEAR_FORM)
     covariance = np.zeros((scores.shape[1], scores.shape[1]))
     for name, of in (("positive", statistic.classes), ("negative", ~statistic.classes)):
-        covariance += _class_covariance(sample, scores, of, name)
+        counting = of & (sample.weights > 0)
+        number = int(np.count_nonzero(counting))
+        if number < 2:
+            raise ValueError(f"{number} {name} cases: DeLong's variance needs two or more of each class")
+        members = scores[counting] * sample.weights[counting, None]
+        members -= members.mean(axis=0)
+        covariance += number / (number - 1) * (members.T @ members)
     return covariance, np.inf
-
-
-def _class_covariance(sample: Sample, scores: FloatArray, of: BoolArray, name: str) -> FloatArray:
-    counting = of & (sample.weights > 0)
-    number = int(np.count_nonzero(counting))
-    if number < 2:
-        raise ValueError(f"{number} {name} cases: DeLong's variance needs two or more of each class")
-    members = scores[counting] * sample.weights[counting, None]
-    members -= members.mean(axis=0)
-    return np.asarray(number / (number - 1) * (members.T @ members))
 
 
 def stratum_variances(sample: Sample, unit_values: FloatArray) -> FloatArray:

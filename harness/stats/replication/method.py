@@ -74,7 +74,9 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
     For functions of totals, balanced replicates with strata and the jackknife without; other statistics use their
     linear form or the bootstrap if the jackknife is wrong or replicates would take too long.
     """
-    method = _method(replication.method)
+    if replication.method not in list(Method):
+        raise ValueError(f"method {replication.method!r}: expected one of {', '.join(Method)}")
+    method = Method(replication.method)
     if method is Method.AUTO:
         method = _automatic(sample, statistic, replication)
     _check_suitable(statistic, method)
@@ -86,7 +88,9 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
     if method is Method.GROUP_JACKKNIFE:
         return VarianceMethod(method, delete_group(sample, rng=rng, groups=_or_default(replication.replicates, 30)))
     if method is Method.BOOTSTRAP:
-        draws = _or_default(replication.replicates, _draws(sample, statistic))
+        is_slow = isinstance(statistic, WeightsStatistic)
+        affordable = max(100, min(BOOTSTRAP, MAX_WEIGHTS // sample.cases)) if is_slow else BOOTSTRAP
+        draws = _or_default(replication.replicates, affordable)
         return VarianceMethod(method, rescaled_bootstrap(sample, rng=rng, replicates=draws))
     return TEXTBOOK
 
@@ -94,7 +98,7 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
 def _automatic(sample: Sample, statistic: Statistic, replication: Replication) -> Method:
     if isinstance(statistic, TotalsStatistic):
         return Method.BRR if sample.stratified else Method.JACKKNIFE
-    affordable = _replicates(sample, replication) * sample.cases <= MAX_WEIGHTS
+    affordable = _number_of_replicates(sample, replication) * sample.cases <= MAX_WEIGHTS
     if sample.stratified and affordable and not (statistic.linear is not None and statistic.linear_first):
         return Method.BRR
     if statistic.linear is not None:
@@ -111,18 +115,12 @@ def _check_suitable(statistic: Statistic, method: Method) -> None:
         raise ValueError(f"{statistic.words} has no linear form: use the default method, or the bootstrap")
 
 
-def _replicates(sample: Sample, replication: Replication) -> int:
+def _number_of_replicates(sample: Sample, replication: Replication) -> int:
     """About how many replicates there would be, without forming them."""
     if not sample.stratified:
         return sample.units
     is_balanced = (balanced_size(sample) or sample.units) <= MAX_FRAGILE_UNITS
     return (sample.strata + 1) * (1 if is_balanced else _or_default(replication.groupings, GROUPINGS))
-
-
-def _draws(sample: Sample, statistic: Statistic) -> int:
-    if isinstance(statistic, TotalsStatistic):
-        return BOOTSTRAP
-    return max(100, min(BOOTSTRAP, MAX_WEIGHTS // sample.cases))
 
 
 def _brr(sample: Sample, statistic: Statistic, replication: Replication, rng: np.random.Generator) -> VarianceMethod:
@@ -166,9 +164,3 @@ def _is_linear(sample: Sample, statistic: Statistic) -> bool:
 
 def _or_default(number: int | None, default: int) -> int:
     return default if number is None else number
-
-
-def _method(name: Method | str) -> Method:
-    if name not in list(Method):
-        raise ValueError(f"method {name!r}: expected one of {', '.join(Method)}")
-    return Method(name)

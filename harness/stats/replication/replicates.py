@@ -172,17 +172,14 @@ def around_lone(sample: Sample, build: Callable[[Sample], ScaledReplicates]) -> 
     replicated = sample.stratum_sizes[sample.stratum_of_unit] > 1
     if replicated.all():
         return build(sample)
-    return LoneStrataReplicates(build(_subsample(sample, replicated)), replicated, sample.strata, sample.lone)
-
-
-def _subsample(sample: Sample, replicated: BoolArray) -> Sample:
     cases = replicated[sample.unit_of_case]
     unit = np.cumsum(replicated) - 1
     strata, stratum_of_unit = np.unique(sample.stratum_of_unit[replicated], return_inverse=True)
-    return replace(
+    part = replace(
         sample,
         weights=sample.weights[cases],
         unit_of_case=unit[sample.unit_of_case[cases]],
         stratum_of_unit=stratum_of_unit,
         stratum_names=tuple(sample.stratum_names[stratum] for stratum in strata),
     )
+    return LoneStrataReplicates(build(part), replicated, sample.strata, sample.lone)

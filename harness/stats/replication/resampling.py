@@ -192,7 +192,7 @@ def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: 
     """Rao and Wu's bootstrap of the units of each stratum."""
     if replicates < 2:
         raise ValueError(f"{replicates} replicates: the bootstrap needs at least two")
-    return around_lone(sample, lambda part: RescaledBootstrap(_drawn(part, rng, replicates), part.stratum_sizes))
+    return around_lone(sample, lambda part: RescaledBootstrap(_known_draws(part, rng, replicates), part.stratum_sizes))
 
 
 def _block(units: int) -> int:
@@ -204,7 +204,7 @@ def _block(units: int) -> int:
 _made: dict[tuple[str, bytes, int], _Draws] = {}
 
 
-def _drawn(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
+def _known_draws(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
     """The draws for strata of these sizes by a generator in this state, from before if they are known."""
     key = (str(rng.bit_generator.state), sample.stratum_sizes.tobytes(), replicates)
     if key not in _made:
@@ -225,13 +225,9 @@ def _draws(sample: Sample, rng: np.random.Generator, replicates: int) -> _Draws:
         for size, units in units_by_size.items():
             columns = slice(None) if len(units) == sample.units else units
             for first, last in blocks(stop - start, max(1, _UNITS_DRAWN // len(units))):
-                draws[start + first : start + last, columns] = _counts(size, (last - first, len(units)), rng)
+                strata = (last - first) * len(units) // size
+                picked = rng.integers(size, size=(strata, size - 1))
+                picked += np.arange(0, strata * size, size)[:, None]
+                times = np.bincount(picked.reshape(-1), minlength=strata * size)
+                draws[start + first : start + last, columns] = times.reshape(last - first, len(units))
     return draws
-
-
-def _counts(size: int, shape: tuple[int, int], rng: np.random.Generator) -> IntArray:
-    """How often each unit (replicates, units) is drawn, in strata of this size."""
-    strata = shape[0] * shape[1] // size
-    draws = rng.integers(size, size=(strata, size - 1))
-    draws += np.arange(0, strata * size, size)[:, None]
-    return np.bincount(draws.reshape(-1), minlength=strata * size).reshape(shape)

@@ -107,7 +107,9 @@ def make_sample(
     """
     if cases < 1:
         raise ValueError("a sample needs at least one case")
-    treatment = _lone(lone)
+    if lone not in list(LoneStrata):
+        raise ValueError(f"treatment {lone!r} of lone strata: expected one of {', '.join(LoneStrata)}")
+    treatment = LoneStrata(lone)
     names, stratum = _ordered_strata(strata, order, cases)
     # Without units every case is one.
     unit, home = (None, stratum) if units is None else _numbered_units(units, stratum, names, nested=nested)
@@ -164,12 +166,6 @@ def _labels(values: npt.ArrayLike, cases: int, what: str) -> Labels:
     return array.astype(str) if array.dtype == object else array
 
 
-def _lone(name: LoneStrata | str) -> LoneStrata:
-    if name not in list(LoneStrata):
-        raise ValueError(f"treatment {name!r} of lone strata: expected one of {', '.join(LoneStrata)}")
-    return LoneStrata(name)
-
-
 def _weights(weights: npt.ArrayLike | None, cases: int) -> FloatArray:
     if weights is None:
         return np.ones(cases)
@@ -224,12 +220,12 @@ def _ordered_strata(
     names = [str(value) for value in values]
     if order is None:
         return names, stratum
-    order_of_strata = _places(_labels(order, cases, "order"), stratum, names)
+    order_of_strata = _sorted_by(_labels(order, cases, "order"), stratum, names)
     rank = np.argsort(order_of_strata)
     return [names[i] for i in order_of_strata], rank[stratum]
 
 
-def _places(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
+def _sorted_by(order: Labels, stratum: IntArray, names: list[str]) -> IntArray:
     """The permutation that sorts strata by the order column, ties by name."""
     values, code = numbered(order)
     first = np.zeros(len(names), dtype=np.int64)
@@ -268,13 +264,11 @@ def joins_of_strata(sizes: IntArray, names: Sequence[str], lone: LoneStrata) -> 
             names[lone_strata[0]],
             f"has a single unit{more}: choose another treatment of lone strata, such as collapse",
         )
-    return _joins(lone_strata, len(sizes)) if lone is LoneStrata.COLLAPSE else []
-
-
-def _joins(lone_strata: list[int], strata: int) -> list[tuple[int, ...]]:
-    """Pairs, with a triple if the number is odd; a single one is joined with its neighbour."""
+    if lone is not LoneStrata.COLLAPSE:
+        return []
+    # Pairs, with a triple if the number is odd; a single one is joined with its neighbour.
     if len(lone_strata) == 1:
-        neighbour = lone_strata[0] + 1 if lone_strata[0] + 1 < strata else lone_strata[0] - 1
+        neighbour = lone_strata[0] + 1 if lone_strata[0] + 1 < len(sizes) else lone_strata[0] - 1
         return [(min(lone_strata[0], neighbour), max(lone_strata[0], neighbour))]
     pairs = [tuple(lone_strata[i : i + 2]) for i in range(0, len(lone_strata) - 1, 2)]
     if len(lone_strata) % 2 and pairs:
