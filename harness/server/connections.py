@@ -63,14 +63,12 @@ class OpenConnections:
         return True
 
     def remove(self, connection: "GuardedProtocol") -> None:
-        """Forget a connection that was admitted."""
         self._waiting.pop(connection, None)
         self._counts[connection.address] -= 1
         if self._counts[connection.address] <= 0:
             del self._counts[connection.address]
 
     def set_waiting(self, connection: "GuardedProtocol", *, waiting: bool) -> None:
-        """Note whether a connection waits for a request."""
         self._waiting.pop(connection, None)
         if waiting:
             self._waiting[connection] = connection.address

@@ -161,7 +161,6 @@ class Database:
         return self._read(BoardEntry, f"SELECT {columns} FROM submissions ORDER BY number")  # noqa: S608 (our own words)
 
     def add_submission(self, entry: BoardEntry) -> None:
-        """Remember a submission."""
         self._write("INSERT INTO submissions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
 
     def _read(self, row: type[Row], query: str, values: Sequence[Any] = ()) -> list[Row]:

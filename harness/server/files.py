@@ -80,7 +80,6 @@ def _date(text: str) -> int | None:
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether the client accepts gzip."""
     accepted = {}
     for part in headers.get("accept-encoding", "").lower().split(","):
         name, _, quality = part.partition(";")

@@ -62,7 +62,6 @@ class TestQuery:
         return bool(self.words.strip() or self.task or self.least or self.since)
 
     def matches(self, entry: TestEntry) -> bool:
-        """Whether a test is asked for."""
         text = f"{entry.name} {entry.synopsis}".casefold()
         return (
             all(word in text for word in self.words.casefold().split())

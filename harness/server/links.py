@@ -35,7 +35,6 @@ class Links:
 
     @property
     def home(self) -> str:
-        """The list of tests."""
         return f"{self.root}{self.front_page}"
 
     def of_site(self, top: Top) -> "Links":
@@ -47,11 +46,9 @@ class Links:
         return f"{self.root}tests/{segment(name)}{self.suffix}"
 
     def transcript(self, test: SiteTest, name: str) -> str:
-        """The page of a transcript."""
         return f"{self.root}transcripts/{segment(test.full_name)}/{segment(name)}{self.suffix}"
 
     def comparison(self, test: SiteTest) -> str:
-        """The page that compares transcripts."""
         return f"{self.root}compare/{segment(test.full_name)}{self.suffix}"
 
     def data(self, test: SiteTest, file: str) -> str:
@@ -59,7 +56,6 @@ class Links:
         return f"{self.root}data/{segment(test.full_name)}/{file}"
 
     def file(self, sha256: str) -> str:
-        """A file of the site."""
         return f"{self.root}{file_path(sha256)}"
 
     def asset(self, name: str) -> str:

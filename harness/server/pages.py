@@ -46,22 +46,18 @@ class Pages:
         return await self._page(request, lambda site: render_test_list(self._site, site.state, site.links, query))
 
     async def test(self, request: Request) -> Response:
-        """One test and its ranking."""
         test, order = request.path_params["test"], request.query_params.get("sort", "")
         return await self._page(request, lambda site: render_test_page(site, test, order))
 
     async def transcript(self, request: Request) -> Response:
-        """One transcript."""
         test, name = request.path_params["test"], request.path_params["name"]
         return await self._page(request, lambda site: render_transcript_page(site, test, name))
 
     async def comparison(self, request: Request) -> Response:
-        """A comparison of the chosen transcripts."""
         test, names = request.path_params["test"], request.query_params.getlist("t")
         return await self._page(request, lambda site: render_comparison_page(site, test, names))
 
     async def data(self, request: Request) -> Response:
-        """The data behind the page of a test."""
         test, kind = request.path_params["test"], PAGE_DATA.get(request.path_params["file"])
         if kind is None:
             raise HTTPException(404)
@@ -84,24 +80,24 @@ class Pages:
         if packed := accepts_gzip(request.headers):
             headers["content-encoding"] = "gzip"
         cached = self._page_cache.get((etag, packed))
-        body = await self._rendered(etag, packed, lambda: self._made(state, make)) if cached is None else cached
+        body = await self._rendered(etag, packed, state, make) if cached is None else cached
         if any_version:
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type=media_type)
 
-    def _made(self, state: SiteState, make: PageMaker) -> str:
-        try:
-            return make(PageSite(state, self._links.of_site(state.catalogue.top), self._part_cache))
-        except PageError as error:
-            raise HTTPException(error.status, error.text) from None
-
-    async def _rendered(self, etag: str, packed: bool, make: Callable[[], str]) -> bytes:
+    async def _rendered(self, etag: str, packed: bool, state: SiteState, make: PageMaker) -> bytes:
         if self._workers.statistics().tasks_waiting >= MAX_WAITING:
             raise HTTPException(503, "Busy; try again in a moment.", {"retry-after": "5"})
 
+        def render() -> bytes:
+            try:
+                return make(PageSite(state, self._links.of_site(state.catalogue.top), self._part_cache)).encode()
+            except PageError as error:
+                raise HTTPException(error.status, error.text) from None
+
         def work() -> bytes:
             pages = self._page_cache
-            plain = pages.get_or_make((etag, False), lambda: make().encode())
+            plain = pages.get_or_make((etag, False), render)
             return pages.get_or_make((etag, True), lambda: gzip.compress(plain, 6, mtime=0)) if packed else plain
 
         return await to_thread.run_sync(work, limiter=self._workers)

@@ -226,7 +226,6 @@ def run_path(state: SiteState, entry: TranscriptEntry) -> Path:
 
 
 def header_of(state: SiteState, entry: TranscriptEntry) -> Header:
-    """The header of a transcript."""
     with open_transcript(state.catalogue.store.file(entry.file), name=entry.name) as reader:
         return reader.header
 

@@ -69,7 +69,6 @@ class IntervalAxis:
         return PLOT_MARGIN + (value - self.low) / ((self.high - self.low) or 1.0) * (PLOT_WIDTH - 2 * PLOT_MARGIN)
 
     def plot(self, low: float, value: float, high: float) -> IntervalPlot:
-        """The bar of an interval."""
         shown = [f"{self.x(end):.1f}" if end >= self.low else None for end in (low, value, high)]
         return IntervalPlot(shown[0] or f"{PLOT_MARGIN / 2:.1f}", shown[1], shown[2], cut=low < self.low)
 
@@ -113,7 +112,6 @@ class RankingTable:
 
     @property
     def measure(self) -> str:
-        """What it is ranked by."""
         if self.ranking is not None:
             return self.ranking.measure
         return next((row.entry.ranked_by.measure for row in self.rows), "")
@@ -161,7 +159,6 @@ def _web_address(text: str | msgspec.UnsetType) -> str:
 
 
 def render_test_page(site: PageSite, text: str, order: str = ORDERS[0]) -> str:
-    """The page of a test."""
     state, links = site.state, site.links
     test = site.test(text)
     entries = transcripts_of(state, test)
@@ -253,15 +250,13 @@ def ranking_data(site: PageSite, text: str, style: Format) -> str:
 
 
 def data_table(table: RankingTable) -> Table:
-    """The lines of a ranking as one table."""
     columns = ["rank", "name", "letters", "measure", "value", "low", "high", "rate", *TALLY]
     columns += ["params", "published", "by", "code", "paper", "self_reported", "isolation", "sha256"]
-    return Table(columns, [_cells(row, table.measure) for row in table.rows])
-
-
-def _cells(row: RankedRow, measure: str) -> list[Cell]:
-    entry = row.entry
-    ranked: list[Cell] = [row.rank, entry.name, row.letters, measure, row.value, row.low, row.high]
-    counts: list[Cell] = [entry.rate, *(getattr(entry, name) for name in TALLY)]
-    about: list[Cell] = [row.params, entry.published, entry.by, row.code, row.paper]
-    return [*ranked, *counts, *about, entry.self_reported, entry.isolation, entry.file.sha256]
+    rows: list[list[Cell]] = []
+    for row in table.rows:
+        entry = row.entry
+        ranked = [row.rank, entry.name, row.letters, table.measure, row.value, row.low, row.high]
+        counts = [entry.rate, *(getattr(entry, name) for name in TALLY)]
+        about = [row.params, entry.published, entry.by, row.code, row.paper, entry.self_reported, entry.isolation]
+        rows.append([*ranked, *counts, *about, entry.file.sha256])
+    return Table(columns, rows)

@@ -46,7 +46,6 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def size_text(size: int) -> str:
-    """A size in readable units."""
     value, unit = float(size), 0
     while value >= 1000 and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1

@@ -55,7 +55,6 @@ class SiteState:
 
     @property
     def title(self) -> str:
-        """The name of the site."""
         return self.catalogue.top.title or "Tests"
 
 

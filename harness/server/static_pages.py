@@ -18,7 +18,7 @@ from harness.server.render import ASSETS, PageError, PageSite, render_page, temp
 from harness.server.state import ServedSite, SiteState, transcripts_of
 from harness.server.transcript_pages import render_comparison_page, render_transcript_page
 from harness.site.catalogue import SiteTest
-from harness.site.layout import PAGES, TestIndex, TranscriptEntry, encode
+from harness.site.layout import PAGES, TranscriptEntry, encode
 from harness.site.publish import lock_site
 from harness.site.sites import PAGE_SUFFIX
 
@@ -66,7 +66,8 @@ class StaticSite:
             known, made = _manifest(self.root), 0
             keys: dict[str, str] = {}
             for number, page in enumerate(files):
-                links = _links(state, page.path)
+                links = Links(root="../" * page.path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
+                links = links.of_site(state.catalogue.top)
                 keys[page.path] = page.key(links)
                 if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
                     writer.put_data(page.path, _made(page, PageSite(state, links, self._cache)).encode())
@@ -90,39 +91,27 @@ def _manifest(root: Path) -> dict[str, str]:
         return {}
 
 
-def _links(state: SiteState, path: str) -> Links:
-    links = Links(root="../" * path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
-    return links.of_site(state.catalogue.top)
-
-
 def _page_files(served: ServedSite, state: SiteState) -> Iterator[PageFile]:
     top = state.catalogue.top
     yield PageFile(
         "index.html", [top.title, top.tests], lambda site: render_test_list(served, state, site.links, TestQuery())
     )
-    for entry in served.tests(state):
-        index = state.catalogue.index_of(entry)
-        yield from _test_files(state, top.title, index)
-
-
-def _test_files(state: SiteState, title: str, index: TestIndex) -> Iterator[PageFile]:
-    for version in index.versions:
-        test = SiteTest(state.catalogue, index, version)
-        names = [test.full_name, *([index.name] if version == index.latest else [])]
-        for name in names:
-            yield PageFile(f"tests/{name}{PAGE_SUFFIX}", [title, index], partial(render_test_page, text=name))
-        entries = transcripts_of(state, test)
-        for name, (_, style) in PAGE_DATA.items() if entries else ():
-            make = partial(ranking_data, text=test.full_name, style=style)
-            yield PageFile(f"data/{test.full_name}/{name}", [version, entries], make)
-        for entry in entries:
-            path = f"transcripts/{test.full_name}/{entry.name}{PAGE_SUFFIX}"
-            yield PageFile(
-                path, [title, version, entry], partial(render_transcript_page, text=test.full_name, name=entry.name)
-            )
-        if len(entries) > 1 and not version.blind:
-            path = f"compare/{test.full_name}{PAGE_SUFFIX}"
-            yield PageFile(path, [title, version, entries], _comparison(test, entries))
+    for index in map(state.catalogue.index_of, served.tests(state)):
+        for version in index.versions:
+            test = SiteTest(state.catalogue, index, version)
+            for name in [test.full_name, *([index.name] if version == index.latest else [])]:
+                yield PageFile(f"tests/{name}{PAGE_SUFFIX}", [top.title, index], partial(render_test_page, text=name))
+            entries = transcripts_of(state, test)
+            for name, (_, style) in PAGE_DATA.items() if entries else ():
+                make = partial(ranking_data, text=test.full_name, style=style)
+                yield PageFile(f"data/{test.full_name}/{name}", [version, entries], make)
+            for entry in entries:
+                path = f"transcripts/{test.full_name}/{entry.name}{PAGE_SUFFIX}"
+                make = partial(render_transcript_page, text=test.full_name, name=entry.name)
+                yield PageFile(path, [top.title, version, entry], make)
+            if len(entries) > 1 and not version.blind:
+                path = f"compare/{test.full_name}{PAGE_SUFFIX}"
+                yield PageFile(path, [top.title, version, entries], _comparison(test, entries))
 
 
 def _comparison(test: SiteTest, entries: list[TranscriptEntry]) -> Callable[[PageSite], str]:

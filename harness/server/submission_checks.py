@@ -148,7 +148,6 @@ class SubmissionClient:
 
     @cached_property
     def site(self) -> SiteConfig:
-        """Where it is."""
         return site_config(self.address)
 
     @cached_property
@@ -158,7 +157,6 @@ class SubmissionClient:
 
     @property
     def state(self) -> SiteState:
-        """What is published there."""
         return self._opened[0]
 
     @property

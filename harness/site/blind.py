@@ -142,7 +142,6 @@ class _ColumnTruth:
         self._tells_class = self._tells_truth = True
 
     def add(self, value: str, case: Case) -> None:
-        """Note a case with this value."""
         real = truth_of(case)
         self._tells_class &= self.classes.setdefault(value, real) == real
         self._tells_truth &= self.positive.setdefault(value, case.positive) == case.positive
@@ -156,7 +155,10 @@ class _ColumnTruth:
 
 def _suspicions(cases: CaseSet) -> Iterator[str]:
     """What an author should look at: names that contain the class, and inputs that are labelled elsewhere."""
-    if count := _labelled_elsewhere(cases):
+    script = cases.script
+    tables = [table.table for table in (script.file.train, script.file.gallery) if table is not None]
+    labelled = {str(row.get("input", "")) for name in tables for _, row in rows(script.folder / name)}
+    if count := sum(str(case.input) in labelled for case in cases) if labelled else 0:
         yield f"{count:,} inputs of the cases are also in the table for learning or the gallery, with their class"
     for what in ("id", "input"):
         named = [case for case in cases if case.real_class]
@@ -166,13 +168,6 @@ def _suspicions(cases: CaseSet) -> Iterator[str]:
             yield f"the {what} of every case contains its class; rename them if that is no coincidence"
     if folders_tell(cases):
         yield "the folder that an input is in tells its class; put all inputs into one folder"
-
-
-def _labelled_elsewhere(cases: CaseSet) -> int:
-    script = cases.script
-    tables = [table.table for table in (script.file.train, script.file.gallery) if table is not None]
-    known = {str(row.get("input", "")) for name in tables for _, row in rows(script.folder / name)}
-    return sum(str(case.input) in known for case in cases) if known else 0
 
 
 def _make_folder(folder: Path, candidate: TestCandidate, revealing: Collection[str]) -> None:
@@ -268,7 +263,6 @@ class HiddenTest:
 
     @cached_property
     def manifest(self) -> HiddenManifest:
-        """What belongs together."""
         return read_manifest(self.folder)
 
     @cached_property

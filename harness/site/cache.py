@@ -68,7 +68,11 @@ def is_intact(entry: Path, *, thorough: bool = False) -> bool:
     listing = read_listing(entry)
     try:
         if listing is None:
-            return _list_again(entry)
+            # A file from before there were listings, if it has the content that its entry is named after.
+            if entry.parent.name != FILES or not is_whole(entry / CONTENT, entry.name, None):
+                return False
+            write_listing(entry, make_listing(entry, entry.name))
+            return True
         now = stamps(entry)
         if not thorough and now == {name: file.stamp for name, file in listing.items()}:
             return True
@@ -79,14 +83,6 @@ def is_intact(entry: Path, *, thorough: bool = False) -> bool:
         return True
     except (OSError, KeyError):
         return False
-
-
-def _list_again(entry: Path) -> bool:
-    """List a file from before there were listings, if it has the content that its entry is named after."""
-    if entry.parent.name != FILES or not is_whole(entry / CONTENT, entry.name, None):
-        return False
-    write_listing(entry, make_listing(entry, entry.name))
-    return True
 
 
 def discard_damaged(kind: str, key: str) -> None:
@@ -192,7 +188,6 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def is_whole(path: Path, sha256: str, size: int | None) -> bool:
-    """Whether a file has this size and hash."""
     try:
         return (size is None or path.stat().st_size == size) and file_sha256(path) == sha256
     except OSError:
@@ -238,7 +233,11 @@ class CacheEntry:
     def size(self) -> int:
         """The size of all its files, in bytes."""
         files = self.path.rglob("*") if self.path.is_dir() else [self.path]
-        return sum(_size(file) for file in files)
+        total = 0
+        for file in files:
+            with contextlib.suppress(OSError):
+                total += file.lstat().st_size if file.is_file() else 0
+        return total
 
     @property
     def label(self) -> str:
@@ -247,7 +246,6 @@ class CacheEntry:
         return self.path.name if release is None else f"{release.name} {release.version}"
 
     def release(self) -> Release | None:
-        """The release of a test, if it is one."""
         if self.kind != RELEASES:
             return None
         with contextlib.suppress(OSError, DataError):
@@ -281,13 +279,6 @@ class CacheEntry:
         except (Timeout, FileNotFoundError):
             return False
         return True
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.lstat().st_size if path.is_file() else 0
-    except OSError:
-        return 0
 
 
 def cache_entries(kinds: Collection[str] = ()) -> Iterator[CacheEntry]:
@@ -342,7 +333,6 @@ def listing_path(entry: Path) -> Path:
 
 
 def write_listing(entry: Path, listing: Listing) -> None:
-    """Write it, or replace it."""
     path = listing_path(entry)
     part = path.with_name(f"{path.name}.{os.getpid()}")
     part.write_bytes(msgspec.msgpack.encode(listing))

@@ -53,7 +53,6 @@ class InterfaceCandidate:
 
     @property
     def label(self) -> str:
-        """What it is, for messages."""
         return f"interface {self.name} for {self.test_name}"
 
 
@@ -126,7 +125,6 @@ class TestCandidate:
 
     @property
     def test_name(self) -> str:
-        """The name of the test."""
         return self.release.name
 
     @property
@@ -136,7 +134,6 @@ class TestCandidate:
 
     @property
     def label(self) -> str:
-        """Its name and version, for messages."""
         return f"{self.release.name} {self.release.version}"
 
 
@@ -159,7 +156,6 @@ class TranscriptCandidate:
 
     @property
     def test_name(self) -> str:
-        """The name of the test that was run."""
         return self.header.test.name
 
     @property

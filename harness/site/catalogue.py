@@ -46,7 +46,6 @@ class Catalogue:
 
     @property
     def test_tree(self) -> Tree[TestEntry]:
-        """All tests."""
         return Tree(TestEntry, self.top.tests)
 
     @property
@@ -55,20 +54,16 @@ class Catalogue:
         return Tree(NameEntry, self.top.names)
 
     def tests(self) -> Iterator[TestEntry]:
-        """All tests, one by one."""
         return self.test_tree.walk(self.store)
 
     def entry(self, name: str) -> TestEntry | None:
-        """The entry of a test."""
         return next(iter(self.test_tree.find(self.store, name)), None)
 
     def test(self, name: str) -> TestIndex | None:
-        """The index of a test."""
         entry = self.entry(name)
         return None if entry is None else self.index_of(entry)
 
     def index_of(self, entry: TestEntry) -> TestIndex:
-        """The index of the test of an entry."""
         name = f"{self.store.name}: {index_path(entry.index.sha256)}"
         index = decode(self.store.index(entry.index), TestIndex, name)
         if index.name != entry.name:
@@ -84,7 +79,6 @@ class Catalogue:
         return release
 
     def transcript_tree(self, index: TestIndex) -> Tree[TranscriptEntry]:
-        """All transcripts of a test."""
         return Tree(TranscriptEntry, index.transcripts)
 
     def transcripts(self, index: TestIndex) -> Iterator[TranscriptEntry]:
@@ -119,7 +113,6 @@ class SiteTest:
 
     @property
     def name(self) -> str:
-        """The name of the test."""
         return self.index.name
 
     @property
@@ -129,12 +122,10 @@ class SiteTest:
 
     @property
     def label(self) -> str:
-        """Its name for messages."""
         return f"{self.catalogue.store.name}: {self.index.name} {self.version.version}"
 
     @property
     def release(self) -> Release:
-        """Its files."""
         return self.catalogue.release(self.index, self.version)
 
     def script(self) -> "Script":

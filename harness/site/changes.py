@@ -40,22 +40,18 @@ class SiteDraft:
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
         return self.folder.name
 
     def index(self, ref: Ref) -> bytes:
-        """An index, new or old."""
         return self.indexes[ref] if ref in self.indexes else self.folder.index(ref)
 
     def prefetch(self, refs: Sequence[Ref]) -> None:
         """Nothing to do: the indexes are here."""
 
     def file(self, ref: Ref, label: str = "") -> Path:
-        """A file, new or old."""
         return self.files[ref] if ref in self.files else self.folder.file(ref)
 
     def write(self, data: bytes) -> Ref:
-        """Add an index."""
         ref = ref_of(data)
         self.indexes[ref] = data
         return ref
@@ -99,13 +95,11 @@ class SiteChange:
     top: Top | None = None
 
     def add(self, label: str, refs: Sequence[Ref], *, new: bool) -> None:
-        """Record what happens to a candidate."""
         status = PublishStatus.NEW if new else PublishStatus.KNOWN
         self.items.append(PublishedItem(label, status, len(refs), sum(ref.bytes for ref in refs)))
 
     @property
     def changes(self) -> bool:
-        """Whether anything is new."""
         return any(item.status is PublishStatus.NEW for item in self.items)
 
 
@@ -121,7 +115,11 @@ def plan_change(
     names = dict.fromkeys(candidate.test_name for candidate in candidates)
     drafts = {name: _TestDraft(change, site, name, candidates) for name in names}
     indexes = {name: index for name, test in drafts.items() if (index := test.index()) is not None}
-    _raise_mistakes(change)
+    mistakes, kind = change.mistakes, NameTaken if change.name_taken else UsageError
+    if len(mistakes) == 1:
+        raise kind(mistakes[0])
+    if mistakes:
+        raise kind("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
     if not change.changes:
         return change
     tests = TreeUpdate(
@@ -137,14 +135,6 @@ def plan_change(
         names=transcript_names.of({name for name, _ in new}).root if new else top.names,
     )
     return change
-
-
-def _raise_mistakes(change: SiteChange) -> None:
-    mistakes, kind = change.mistakes, NameTaken if change.name_taken else UsageError
-    if len(mistakes) == 1:
-        raise kind(mistakes[0])
-    if mistakes:
-        raise kind("\n  ".join([f"{len(mistakes)} cannot be published, so nothing was published", *mistakes]))
 
 
 def _test_entry(site: Catalogue, test: "_TestDraft", index: TestIndex, old: Sequence[TestEntry]) -> TestEntry:

@@ -104,7 +104,6 @@ def is_offline() -> bool:
 
 
 def go_offline() -> None:
-    """Use no network from now on."""
     _offline.append(True)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import requests
 from urllib3 import Retry
@@ -219,7 +219,6 @@ class _Session(requests.Session):
         self.auth = lambda request: request
 
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """No responses."""
         return iter(())
 
 
@@ -313,7 +312,10 @@ class ResponseBody:
         digest, done = hashlib.sha256(), self.start
         try:
             with target.open("r+b" if self.start else "wb") as file:
-                _hash_beginning(file, self.start, digest)
+                left = self.start
+                while left and (block := file.read(min(left, 1 << 20))):
+                    digest.update(block)
+                    left -= len(block)
                 for block in self.request.body_filter(self._decoded()):
                     done += len(block)
                     self._check_size(done)
@@ -376,11 +378,3 @@ class ResponseBody:
         limits = self.request.limits
         if size > limits.size:
             raise DataError(f"{self.request.name}: larger than {limits.size:,} bytes; {limits.large_remedy}")
-
-
-def _hash_beginning(file: IO[bytes], size: int, digest: "hashlib._Hash") -> None:
-    """Hash the first `size` bytes; the file is then positioned after them."""
-    left = size
-    while left and (block := file.read(min(left, 1 << 20))):
-        digest.update(block)
-        left -= len(block)

@@ -31,7 +31,6 @@ from harness.site.urls import is_url, masked, url_path
 
 
 def is_script_address(text: str) -> bool:
-    """Whether a text is the address of a script."""
     return is_url(text) and url_path(text).endswith(SUFFIX)
 
 
@@ -145,7 +144,13 @@ def unpack(archive: Path, folder: Path) -> None:
     limit = max(MIN_LIMIT, archive.stat().st_size * MAX_RATIO)
     total = 0
     try:
-        for number, member in enumerate(_members(archive)):
+        if zipfile.is_zipfile(archive):
+            members = _zip_members(archive)
+        elif tarfile.is_tarfile(archive):
+            members = _tar_members(archive)
+        else:
+            raise DataError(f"{archive.name}: incomplete, or not a zip or tar archive; unpack = true needs one")
+        for number, member in enumerate(members):
             target = _target(archive, folder, member.name)
             total += _copy(member, target, limit - total, archive)
             if number >= MAX_MEMBERS:
@@ -156,15 +161,6 @@ def unpack(archive: Path, folder: Path) -> None:
         if error.errno in _MACHINE:
             raise
         raise DataError(f"{archive.name}: cannot be unpacked: {error.strerror or error}") from None
-
-
-def _members(archive: Path) -> Iterator[ArchiveMember]:
-    if zipfile.is_zipfile(archive):
-        yield from _zip_members(archive)
-    elif tarfile.is_tarfile(archive):
-        yield from _tar_members(archive)
-    else:
-        raise DataError(f"{archive.name}: incomplete, or not a zip or tar archive; unpack = true needs one")
 
 
 def _zip_members(archive: Path) -> Iterator[ArchiveMember]:

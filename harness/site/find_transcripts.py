@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from urllib.parse import unquote
 
 from harness.errors import DataError, HateError, OutputError, TranscriptError, UsageError
@@ -88,7 +88,6 @@ class KnownTranscripts:
         return self.user_names() | {name for run in self.bundled for name in (run.stem, run.full_name)}
 
     def user_names(self) -> set[str]:
-        """The names of the user's runs."""
         return set[str]().union(*(run.names for run in self.user_runs))
 
     def open(self, texts: Sequence[str], limits: DownloadLimits | None = None) -> list[Source]:
@@ -189,7 +188,6 @@ class NameMatches:
 
     @property
     def tests(self) -> set[str]:
-        """The tests that it may belong to."""
         return {*self.complete, *self.bundled}
 
     def choose(self, test: str | None = None) -> Source:
@@ -237,7 +235,10 @@ class NameMatches:
         run, others = runs[0], list(self._others(runs))
         if not others:
             return ""
-        path, params = one_line(str(run.path)), params_text(self._params(runs))
+        headers = [run.header for run in runs if run.header is not None]
+        changed = changed_params(headers[0], self.known.published_header(headers[0]))
+        params = params_text(differing_params([header.params for header in headers])[0] if changed is None else changed)
+        path = one_line(str(run.path))
         return f"{self.text} is {path}, {run.how_old}{params and f', {params}'} ({'; '.join(others)})"
 
     def _others(self, runs: Sequence[LocalRun]) -> Iterator[str]:
@@ -255,11 +256,6 @@ class NameMatches:
         for published in self.bundled.values():
             if not published.path.samefile(run.path):
                 yield f"{published.full_name} is the published one"
-
-    def _params(self, runs: Sequence[LocalRun]) -> dict[str, Any]:
-        headers = [run.header for run in runs if run.header is not None]
-        changed = changed_params(headers[0], self.known.published_header(headers[0]))
-        return differing_params([header.params for header in headers])[0] if changed is None else changed
 
     def _published_note(self, full_name: str, run: LocalRun) -> str:
         """Why a published transcript was chosen although the user has runs; empty if there are none."""

@@ -58,7 +58,6 @@ class Subtree(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The node's file."""
         return Ref(self.sha256, self.bytes)
 
 
@@ -140,7 +139,6 @@ class ReleaseFile(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The file's content."""
         return Ref(self.sha256, self.bytes)
 
 
@@ -263,7 +261,6 @@ def index_path(sha256: str) -> str:
 
 
 def file_path(sha256: str) -> str:
-    """Where a file with this content is."""
     return f"files/{sha256[:2]}/{sha256}"
 
 
@@ -278,7 +275,6 @@ def encode(document: object) -> bytes:
 
 
 def ref_of(data: bytes) -> Ref:
-    """The reference to a file with this content."""
     return Ref(hashlib.sha256(data).hexdigest(), len(data))
 
 

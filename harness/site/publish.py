@@ -26,7 +26,6 @@ from harness.site.layout import (
     TOP,
     Leaf,
     Ref,
-    TestIndex,
     Top,
     decode_top,
     encode,
@@ -275,14 +274,11 @@ def _needed_paths(site: Catalogue) -> Iterator[str]:
         yield index_path(ref.sha256)
         for entry in node.entries if isinstance(node, Leaf) else []:
             yield index_path(entry.index.sha256)
-            yield from _test_paths(site, site.index_of(entry))
-
-
-def _test_paths(site: Catalogue, index: TestIndex) -> Iterator[str]:
-    yield from (file_path(file.sha256) for entry in index.interfaces for file in entry.files)
-    for version in index.versions:
-        yield index_path(version.release.sha256)
-        yield from (file_path(file.sha256) for file in site.release(index, version).files)
-    for ref, node in site.transcript_tree(index).nodes(site.store):
-        yield index_path(ref.sha256)
-        yield from (file_path(entry.file.sha256) for entry in (node.entries if isinstance(node, Leaf) else []))
+            index = site.index_of(entry)
+            yield from (file_path(file.sha256) for interface in index.interfaces for file in interface.files)
+            for version in index.versions:
+                yield index_path(version.release.sha256)
+                yield from (file_path(file.sha256) for file in site.release(index, version).files)
+            for leaf_ref, leaf in site.transcript_tree(index).nodes(site.store):
+                yield index_path(leaf_ref.sha256)
+                yield from (file_path(entry.file.sha256) for entry in (leaf.entries if isinstance(leaf, Leaf) else []))

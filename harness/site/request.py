@@ -144,10 +144,8 @@ def set_progress_listener(listener: ProgressListener) -> None:
 
 
 def clear_progress_listener() -> None:
-    """Report progress to no one."""
     _listeners.clear()
 
 
 def progress_listener() -> ProgressListener | None:
-    """The listener, if there is one."""
     return _listeners[0] if _listeners else None

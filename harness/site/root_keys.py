@@ -54,7 +54,6 @@ class RootChain:
 
     @property
     def latest(self) -> RootDocument:
-        """The one that counts."""
         return self.documents[-1]
 
     @property

@@ -75,7 +75,6 @@ def read_key(path: Path) -> Signer:
 
 
 def public_text(public: "Ed25519PublicKey") -> str:
-    """A public key as text."""
     return KIND + base64.b64encode(public.public_bytes_raw()).decode()
 
 
@@ -90,7 +89,6 @@ def _key_bytes(key: str) -> bytes | None:
 
 
 def is_key(key: str) -> bool:
-    """Whether a text is a public key."""
     return _key_bytes(key) is not None
 
 

@@ -77,7 +77,6 @@ class Sites:
 
 
 def sites() -> Sites:
-    """The configured sites."""
     return Sites(configured_sites())
 
 
@@ -141,7 +140,6 @@ class FolderStore:
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
         return str(self.root)
 
     def top(self) -> bytes | None:
@@ -165,7 +163,6 @@ class FolderStore:
         return data, decode_top(data, str(self.root / TOP))
 
     def signature(self, sha256: str) -> bytes | None:
-        """The signature of the file with this SHA-256."""
         path = self.root / signature_path(sha256)
         try:
             return path.read_bytes() if path.stat().st_size <= MAX_TOP_BYTES else None
@@ -214,7 +211,6 @@ class WebStore:
         return self._index(ref).read_bytes()
 
     def signature(self, sha256: str) -> bytes | None:
-        """The signature of the file with this SHA-256."""
         for base in self.bases:
             try:
                 return remote_file(f"{base}/{signature_path(sha256)}", _TOP_LIMITS, ANY_FILE).path.read_bytes()
@@ -298,5 +294,4 @@ def page_address(url: str) -> str:
 
 
 def is_test_address(text: str) -> bool:
-    """Whether a text is the address of a test's page."""
     return is_url(text) and _ADDRESS.fullmatch(page_address(text)) is not None

@@ -57,7 +57,6 @@ class Tree(Generic[Entry]):
         return []
 
     def walk(self, indexes: IndexStore) -> Iterator[Entry]:
-        """All entries, node by node."""
         for _, node in self.nodes(indexes):
             if isinstance(node, Leaf):
                 yield from node.entries
@@ -147,5 +146,4 @@ def _branch(children: dict[str, Subtree], write: Write) -> Subtree:
 
 
 def build_tree(entries: Iterable[Entry], kind: type[Entry], write: Write) -> Tree[Entry]:
-    """A new tree of these entries."""
     return Tree(kind, _build_node(sorted(entries, key=lambda entry: entry.name), "", write))

@@ -34,7 +34,6 @@ class TrustRecord(msgspec.Struct, frozen=True):
 
 
 def trust_folder() -> Path:
-    """Where the records are kept."""
     return user_state_path("hate", appauthor=False) / "sites"
 
 
