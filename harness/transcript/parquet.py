@@ -176,7 +176,7 @@ class IntactFile:
     header: Header
     rows: int
     # More than these a file of its size cannot hold; see `MAX_RATIO`.
-    most_bytes: int
+    max_bytes: int
     _file: Any
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:

@@ -160,15 +160,15 @@ class _Batch:
                 raise ValueError(name)
         return np.where(finite, numbers, np.nan)
 
-    def ids(self, most: int) -> tuple[bytes, npt.NDArray[np.int64]]:
-        """Their bytes, and how many each has; there may be no more than `most` bytes."""
+    def ids(self, max_bytes: int) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """Their bytes, and how many each has; there may be no more than `max_bytes`."""
         from pyarrow.compute import binary_length
 
         column = self.arrays.column("id")
         # Dense only when it is known how much that is: a few bytes can stand for very many.
         sizes = np.append(_array(binary_length(column.dictionary), np.int32, 0), -1)
         lengths = sizes[_array(column.indices, np.int32, -1)].astype(np.int64)
-        if (lengths < 0).any() or lengths.sum() > most:
+        if (lengths < 0).any() or lengths.sum() > max_bytes:
             raise ValueError("id")
         dense = column.dictionary_decode()
         for change in self.changes:
@@ -179,7 +179,7 @@ class _Batch:
 
 
 def _read(file: IntactFile, name: str, *, lean: bool) -> Columns:
-    if file.header.is_blind or file.rows * MIN_LINE_LENGTH > file.most_bytes:
+    if file.header.is_blind or file.rows * MIN_LINE_LENGTH > file.max_bytes:
         raise ValueError("not for columns")
     builder = ColumnBuilder()
     numbers = [key for key in (*NUMBERS, "repeat") if not (lean and key in NOT_LEAN)]
@@ -203,7 +203,7 @@ def _read(file: IntactFile, name: str, *, lean: bool) -> Columns:
         if (outcome.codes < 0).any():
             raise ValueError("outcome")
         codes = np.array([OUTCOME_CODES[Outcome(text)] for text in outcome.values], np.int8)[outcome.codes]
-        builder.add_cases(*batch.ids(file.most_bytes), codes)
+        builder.add_cases(*batch.ids(file.max_bytes), codes)
     columns = builder.finish(file.header, name, complete=True)
     if not {*columns.error.labels} <= {*map(str, ErrorKind)}:
         raise ValueError("error")

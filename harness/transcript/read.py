@@ -95,7 +95,10 @@ class TranscriptReader:
         self._uncounted = 0
         self._is_file = stream.seekable()
         # Its first line, and what comes after the records, as they are in the file.
-        self.first, self.last = self._read_line(), b""
+        try:
+            self.first, self.last = stream.readline(MAX_LINE_BYTES), b""
+        except (OSError, EOFError, zlib.error) as error:
+            raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
         self.header = self._decode_header(self.first)
         self.head = len(self.first)
         self._digest.update(self.first)
@@ -235,12 +238,6 @@ class TranscriptReader:
             raise TranscriptError(f"{self.name}: its content does not have its sha256; it was changed or damaged")
         self._number += 1
         return end
-
-    def _read_line(self) -> bytes:
-        try:
-            return self._stream.readline(MAX_LINE_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
-            raise TranscriptError(f"{self.name}: cannot be read: {error}") from None
 
     def _read_block(self) -> bytes:
         """Whole lines, except perhaps at the end of the file."""

@@ -336,9 +336,9 @@ class RecordOffsets:
     are merged at the end.
     """
 
-    def __init__(self, folder: Path, most: int = MAX_STRETCHES) -> None:
+    def __init__(self, folder: Path, max_stretches: int = MAX_STRETCHES) -> None:
         self._folder = folder
-        self._most = _FIELDS * most
+        self._max_numbers = _FIELDS * max_stretches
         # The last stretch: its first case, the case that would follow, and its bytes.
         self._first = self._next = self._start = self._stop = -1
         self._waiting = array("q")
@@ -360,7 +360,7 @@ class RecordOffsets:
         if self._first >= 0:
             self._waiting.extend((self._first, self._start, self._stop))
             self._first = -1
-            if len(self._waiting) >= self._most:
+            if len(self._waiting) >= self._max_numbers:
                 self._put_away()
 
     def close(self) -> None:

@@ -62,7 +62,7 @@ class _Image(Struct, frozen=True):
     width: int | None = None
     height: int | None = None
     # Everything that the file says of it, by name.
-    said: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
 
 
 class _Category(Struct, frozen=True):
@@ -79,20 +79,13 @@ class _Annotation(Struct, frozen=True):
     iscrowd: int | bool = 0
 
 
-class _TruthFile(Struct, frozen=True):
+class _Truth(Struct, frozen=True):
     """The file of the truth, with its images as they are."""
 
     images: list[dict[str, Any]]
     categories: list[_Category]
     annotations: list[_Annotation]
     info: dict[str, Any] = {}
-
-
-class _Truth(Struct, frozen=True):
-    images: list[_Image]
-    categories: list[_Category]
-    annotations: list[_Annotation]
-    info: dict[str, Any]
 
 
 class _Detection(Struct, frozen=True):
@@ -115,10 +108,10 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
     """The detections of a file, judged by the truth."""
     if options.truth is None:
         raise ForeignError(f"{file.name}: detections in COCO's format; name the file of the truth with --truth FILE")
-    truth, notes = _truth(options.truth, options.groups), []
+    (truth, images), notes = _truth(options.truth, options.groups), []
     labels = {category.id: category.name for category in truth.categories}
-    images = sorted(truth.images, key=lambda image: image.id)
-    detections = _by_image(file, truth, labels)
+    detections = _by_image(file, images, labels)
+    images = sorted(images, key=lambda image: image.id)
     if options.kind == MASK.name:
         # The segmentations of each image, each with whether it is a crowd.
         objects: dict[int, list[tuple[Any, bool]]] = {image.id: [] for image in images}
@@ -128,7 +121,7 @@ def read_results(file: ForeignFile, options: ImportOptions) -> list[ImportedRun]
         task, params = MASK.name, MASK_PARAMS
     else:
         notes = _segmentation_notes(file.name, list(chain.from_iterable(detections.values())))
-        expected = _expected(options.truth, truth, labels)
+        expected = _expected(options.truth, truth.annotations, images, labels)
         results = [_result(file.name, image, expected[image.id], detections[image.id], labels) for image in images]
         task, params = BOXES.name, BOX_PARAMS
     return [
@@ -163,22 +156,21 @@ def _segmentation_notes(source: str, detections: Sequence[_Detection]) -> list[s
     return [f"boxes are judged; the segmentations of {both:,} detections are not (--as mask judges their pixels)"]
 
 
-def _truth(path: Path, groups: Sequence[str]) -> _Truth:
-    file = decode(ForeignFile(path).data, _TruthFile, str(path))
-    rows = [_image(row, f"{path}: images[{number}]", groups) for number, row in enumerate(file.images)]
-    truth = _Truth(rows, file.categories, file.annotations, file.info)
+def _truth(path: Path, groups: Sequence[str]) -> tuple[_Truth, list[_Image]]:
+    truth = decode(ForeignFile(path).data, _Truth, str(path))
+    images = [_image(row, f"{path}: images[{number}]", groups) for number, row in enumerate(truth.images)]
     mistakes = Mistakes(str(path))
-    images, categories = ({entry.id for entry in entries} for entries in (truth.images, truth.categories))
-    if len(images) < len(truth.images):
+    image_ids, category_ids = ({entry.id for entry in entries} for entries in (images, truth.categories))
+    if len(image_ids) < len(images):
         mistakes.add("two images have the same id")
     for number, annotation in enumerate(truth.annotations):
-        if annotation.image_id not in images:
+        if annotation.image_id not in image_ids:
             mistakes.add(f"no image {annotation.image_id}", location=f"annotations[{number}]")
-        if annotation.category_id not in categories:
+        if annotation.category_id not in category_ids:
             mistakes.add(f"no category {annotation.category_id}", location=f"annotations[{number}]")
     if mistakes.count:
         raise ForeignError(mistakes.report())
-    return truth
+    return truth, images
 
 
 def _image(row: dict[str, Any], location: str, groups: Sequence[str]) -> _Image:
@@ -189,13 +181,15 @@ def _image(row: dict[str, Any], location: str, groups: Sequence[str]) -> _Image:
         raise ForeignError(f"{location}: not as expected: {error}") from None
     said = flat(row) | flat({name: value for name in groups if (value := find(row, name)) is not NOWHERE})
     columns = {f"image.{name}" if name in TAKEN else name: value for name, value in said.items() if name != "id"}
-    return msgspec.structs.replace(known, said=columns)
+    return msgspec.structs.replace(known, columns=columns)
 
 
-def _expected(path: Path, truth: _Truth, labels: Mapping[int, str]) -> dict[int, str]:
+def _expected(
+    path: Path, annotations: Sequence[_Annotation], images: Sequence[_Image], labels: Mapping[int, str]
+) -> dict[int, str]:
     """The objects of each image as `expect` of a case has them."""
-    objects: dict[int, list[dict[str, Any]]] = {image.id: [] for image in truth.images}
-    for number, annotation in enumerate(truth.annotations):
+    objects: dict[int, list[dict[str, Any]]] = {image.id: [] for image in images}
+    for number, annotation in enumerate(annotations):
         try:
             row: dict[str, Any] = {"label": labels[annotation.category_id], "box": _box(annotation)}
         except AnswerError as error:
@@ -206,8 +200,8 @@ def _expected(path: Path, truth: _Truth, labels: Mapping[int, str]) -> dict[int,
     return {image: msgspec.json.encode(rows).decode() for image, rows in objects.items()}
 
 
-def _by_image(file: ForeignFile, truth: _Truth, labels: Mapping[int, str]) -> dict[int, list[_Detection]]:
-    detections: dict[int, list[_Detection]] = {image.id: [] for image in truth.images}
+def _by_image(file: ForeignFile, images: Sequence[_Image], labels: Mapping[int, str]) -> dict[int, list[_Detection]]:
+    detections: dict[int, list[_Detection]] = {image.id: [] for image in images}
     mistakes = Mistakes(file.name)
     for number, detection in enumerate(decode(file.data, list[_Detection], file.name)):
         if detection.image_id not in detections:
@@ -234,7 +228,7 @@ def _result(
         "location": location,
         "expect": expect,
         "positive": case.positive,
-        "columns": image.said,
+        "columns": image.columns,
     }
     try:
         rows = [{"label": labels[row.category_id], "box": _box(row), "score": row.score} for row in detections]
@@ -257,7 +251,7 @@ def _mask_result(
         # Segmentations are long: this stands for the truth in the digest of the test.
         "expect": hashlib.sha256(msgspec.json.encode(objects)).hexdigest()[:16],
         "positive": truth.positive,
-        "columns": image.said,
+        "columns": image.columns,
     }
     try:
         answer = _mask_answer(truth, detections)

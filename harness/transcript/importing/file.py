@@ -21,7 +21,7 @@ from harness.params import nearest
 
 MAX_FILE_BYTES = 2 << 30
 # Columns serve to group cases; nothing deep or wide in a document does.
-DEEPEST_COLUMN = 4
+MAX_COLUMN_DEPTH = 4
 MAX_COLUMNS = 200
 NOWHERE = object()
 T = TypeVar("T")
@@ -176,7 +176,7 @@ def flat(value: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str
         name = prefix + key
         if type(part) is str:
             columns[name] = part
-        elif isinstance(part, Mapping) and depth < DEEPEST_COLUMN:
+        elif isinstance(part, Mapping) and depth < MAX_COLUMN_DEPTH:
             columns |= flat(part, f"{name}.", depth + 1)
         elif isinstance(part, int | float) and not is_nan(part):
             columns[name] = part

@@ -76,15 +76,9 @@ def _results(source: ForeignFile) -> list[ImportedAnswer]:
         if not is_sample(line):
             raise ForeignError(f"{source.name}:{number}: not a sample of lm-evaluation-harness: no doc_id or no resps")
         documents.setdefault(as_text(line["doc_id"]), []).append((number, line))
-    # In the order of the documents, whatever that of the lines.
-    ordered = sorted(documents.items(), key=lambda document: _document_order(document[0]))
-    return [_result(source, doc_id, lines) for doc_id, lines in ordered]
-
-
-def _document_order(doc_id: str) -> tuple[bool, int, str]:
-    """Numbers by their size, before other ids by their text."""
-    is_number = doc_id.isdecimal()
-    return not is_number, int(doc_id) if is_number else 0, doc_id
+    # In the order of the documents, whatever that of the lines: numbers by their size, before other ids by their text.
+    ids = sorted(documents, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name))
+    return [_result(source, name, documents[name]) for name in ids]
 
 
 def _directions(summary: Mapping[str, Any], task: str, results: Sequence[ImportedAnswer]) -> dict[str, bool]:
@@ -97,15 +91,12 @@ def _directions(summary: Mapping[str, Any], task: str, results: Sequence[Importe
     names = dict.fromkeys(name for result in results for name in result.marks)
     directions = {name: known[metric] for name in names if (metric := name.partition(",")[0]) in known}
     for name in names:
-        if name.partition(",")[0] == _PERPLEXITY and _are_likelihoods(name, results):
-            directions[name] = True
+        if name.partition(",")[0] == _PERPLEXITY:
+            # The numbers of documents are log likelihoods: the perplexity is only made of their mean.
+            marks = [mark for result in results if (mark := result.marks.get(name)) is not None]
+            if marks and all(mark <= 0 for mark in marks):
+                directions[name] = True
     return directions
-
-
-def _are_likelihoods(name: str, results: Sequence[ImportedAnswer]) -> bool:
-    """Whether the numbers of a document are log likelihoods: the perplexity is only made of their mean."""
-    marks = [mark for result in results if (mark := result.marks.get(name)) is not None]
-    return bool(marks) and all(mark <= 0 for mark in marks)
 
 
 def _filter(line: Mapping[str, Any]) -> str:

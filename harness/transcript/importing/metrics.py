@@ -76,7 +76,12 @@ class Survey:
     def _add(self, block: Sequence[ImportedAnswer]) -> None:
         if not all(map(attrgetter("id"), block)) or {*map(attrgetter("repeat"), block)} != {1}:
             self.is_plain = False
-        self._add_columns(block)
+        for result in block:
+            # Each column becomes an array in memory, even if every record has one of its own.
+            if not result.columns.keys() <= self.columns.keys():
+                self.columns.update(dict.fromkeys(result.columns))
+                if len(self.columns) > MAX_COLUMNS:
+                    raise ForeignError(f"{result.location}: more than {MAX_COLUMNS:,} columns; leave some out")
         judged = [result for result in block if result.error is None]
         for names, field_name in ((self.mark_names, "marks"), (self.value_names, "values")):
             for kind in dict.fromkeys(map(tuple, map(attrgetter(field_name), block))):
@@ -85,14 +90,6 @@ class Survey:
             self._add_marks(name, judged)
         self.answers += len(block)
         self.judged += len(judged)
-
-    def _add_columns(self, block: Sequence[ImportedAnswer]) -> None:
-        """Each column becomes an array in memory, even if every record has one of its own."""
-        for result in block:
-            if not result.columns.keys() <= self.columns.keys():
-                self.columns.update(dict.fromkeys(result.columns))
-                if len(self.columns) > MAX_COLUMNS:
-                    raise ForeignError(f"{result.location}: more than {MAX_COLUMNS:,} columns; leave some out")
 
     def _add_marks(self, name: str, judged: Sequence[ImportedAnswer]) -> None:
         facts = self.metrics.setdefault(name, MetricFacts())
@@ -139,7 +136,12 @@ def find_success_rule(imported: ImportedRun, survey: Survey, options: ImportOpti
     if metric is None and len(names) > 1:
         return _only_binary(imported, survey, names, options)
     metric = names[0] if metric is None else metric
-    _check_larger(imported, names, metric)
+    if imported.directions.get(metric) is False:
+        # An answer is right from some mark on, and this would turn it round.
+        raise ForeignError(
+            f"{imported.source}: {metric} cannot decide what is right: by its log, less of it is better"
+            f"{_others(names, metric)}"
+        )
     at = options.success_at if imported.graded else None
     if metric not in survey.metrics or not survey.metrics[metric].marks:
         text = f"'{metric}' is empty in every answer, so nothing says what was right"
@@ -157,15 +159,6 @@ def _named(source: str, text: str, names: list[str]) -> str:
     if not alike:
         raise ForeignError(f"{source}: no metric '{text}'; {nearest(text, names)}")
     return alike[0]
-
-
-def _check_larger(imported: ImportedRun, names: list[str], metric: str) -> None:
-    """An answer is right from some mark on: a metric of which the log says that less is better would turn it round."""
-    if imported.directions.get(metric) is False:
-        raise ForeignError(
-            f"{imported.source}: {metric} cannot decide what is right: by its log, less of it is better"
-            f"{_others(names, metric)}"
-        )
 
 
 def _only_binary(imported: ImportedRun, survey: Survey, names: list[str], options: ImportOptions) -> SuccessRule:
@@ -223,7 +216,13 @@ class KeptValues:
         """All marks, or the one that decides and those that --value names; and the columns that it names."""
         # If the harness itself compared answer and truth, the mark only repeats the outcome.
         known = dict.fromkeys([*(survey.mark_names if imported.graded else ()), *survey.value_names])
-        names = _chosen(imported, options, known, rule) if options.values else list(known)
+        names = list(known)
+        if options.values:
+            chosen = split_names(options.values, known.__contains__)
+            for name in chosen:
+                if name not in known:
+                    raise ForeignError(f"{imported.source}: --value: no metric '{name}'; {nearest(name, known)}")
+            names = list(dict.fromkeys([*([rule.metric] if rule.metric in known else []), *chosen]))
         if len(names) > MAX_VALUES:
             raise ForeignError(
                 f"{imported.source}: {len(names):,} metrics, but a transcript holds at most {MAX_VALUES} values; "
@@ -265,14 +264,6 @@ def _directions(
             f"--lower {rule.metric}: it decides which answers are right, by more of it; --metric chooses another"
         )
     return {**imported.directions, rule.metric: True, **said}
-
-
-def _chosen(imported: ImportedRun, options: ImportOptions, known: Mapping[str, None], rule: SuccessRule) -> list[str]:
-    names = split_names(options.values, known.__contains__)
-    for name in names:
-        if name not in known:
-            raise ForeignError(f"{imported.source}: --value: no metric '{name}'; {nearest(name, known)}")
-    return list(dict.fromkeys([*([rule.metric] if rule.metric in known else []), *names]))
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:

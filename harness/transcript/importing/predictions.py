@@ -39,7 +39,9 @@ class Predictions:
             # With several classes, a single score is ambiguous: it belongs to one of them.
             raise ForeignError(f"{self.imported.source}: which class is the score for? name it with --positive-label")
         used = set(self.classes.values())
-        at = self.options.success_at if label is not None and self._is_scored(facts, label) else None
+        at = self.options.success_at
+        if label is None or not (facts.scored or self._has_probability(label)):
+            at = None
         return dataclasses.replace(
             self.imported,
             results=_Judged(self, label) if self.classes or label is not None else self.imported.results,
@@ -52,9 +54,9 @@ class Predictions:
             graded=False,
         )
 
-    def _is_scored(self, facts: "_LabelFacts", label: str) -> bool:
+    def _has_probability(self, label: str) -> bool:
         results = self.imported.results if self._column(label) is not None else ()
-        return facts.scored or any(self._probability(result, label) is not None for result in results)
+        return any(self._probability(result, label) is not None for result in results)
 
     def judge(self, result: ImportedAnswer, label: str | None) -> ImportedAnswer:
         """An answer as a detection of this class; None for a label test."""

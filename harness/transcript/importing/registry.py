@@ -67,8 +67,12 @@ def _call(reader: Reader, file: ForeignFile, function: Callable[[], T]) -> T:
 
 def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
     """The reader of a file: the first that recognises it, or that has the name that --from gives."""
-    _check_begin(file, options)
-    columns = options.judging
+    if not file.begin:
+        raise ForeignError(f"{file.name}: an empty file")
+    columns, first = options.judging, file.first_object
+    in_lines = first is not None and first.get("hate") == "transcript" and (file.is_lines or columns)
+    if in_lines or (table.is_parquet(file) and is_parquet_transcript(file.content)):
+        raise ForeignError(f"{file.name}: already a transcript; there is nothing to import")
     reader = _recognise(file, options)
     if columns and not reader.takes_columns:
         raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
@@ -85,15 +89,6 @@ def formats() -> dict[str, str]:
     for reader in READERS:
         words.setdefault(reader.name, []).append(reader.what)
     return {name: ", or ".join(dict.fromkeys(parts)) for name, parts in words.items()}
-
-
-def _check_begin(file: ForeignFile, options: ImportOptions) -> None:
-    if not file.begin:
-        raise ForeignError(f"{file.name}: an empty file")
-    first = file.first_object
-    in_lines = first is not None and first.get("hate") == "transcript" and (file.is_lines or options.judging)
-    if in_lines or (table.is_parquet(file) and is_parquet_transcript(file.content)):
-        raise ForeignError(f"{file.name}: already a transcript; there is nothing to import")
 
 
 def _recognise(file: ForeignFile, options: ImportOptions) -> Reader:

@@ -40,7 +40,7 @@ _KINDS = {
 _FIGURES = ("0", "1", "true", "false")
 _HEADER = "modelid"
 # Lines that a kind of file is recognised by: a mistake further down should be reported as one.
-FEW = 3
+SNIFFED_LINES = 3
 MISSING = {"nan", "na", "none", "-"}
 
 
@@ -57,7 +57,7 @@ def fields_of(data: bytes, name: str) -> Iterator[Line]:
 
 def first_lines(file: ForeignFile) -> list[list[str]]:
     """The fields of the first few lines; none if it is not such a text."""
-    start = file.begin.split(b"\n")[:FEW]
+    start = file.begin.split(b"\n")[:SNIFFED_LINES]
     try:
         lines = [line.decode().split() for line in start if line.strip()]
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, islice, repeat
 from operator import eq
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from harness.errors import ForeignError, ScriptError
 from harness.files.many_texts import in_lists
@@ -300,7 +300,7 @@ class _RowReader:
             ImportedAnswer,
             map(str, count(before + 1)) if fields.id is None else _texts(required(block, fields.id)),
             locations,
-            self._verdicts(block, _Answers(expect, actual, score, positive)),
+            self._verdicts(block, expect, actual, score, positive),
             self._values(block),
             expect,
             actual,
@@ -335,7 +335,14 @@ class _RowReader:
         cells = [None if cell is NOWHERE or cell == "" else cell for cell in block.cells(self.fields.actual)]
         return [None if cell is None else labels[as_text(cell)] for cell in cells] if self.predicted else cells
 
-    def _verdicts(self, block: RowBlock, answers: "_Answers") -> Sequence[Mapping[str, float | None]]:
+    def _verdicts(
+        self,
+        block: RowBlock,
+        expect: Sequence[str],
+        actual: Sequence[Any],
+        score: Sequence[float | None],
+        positive: Sequence[bool],
+    ) -> Sequence[Mapping[str, float | None]]:
         """The verdict of the table, or else whether the answer was accepted if and only if it should be."""
         fields, at = self.fields, self.options.success_at
         if fields.success is not None:
@@ -344,14 +351,14 @@ class _RowReader:
         if fields.actual is not None:
             if fields.expect is None:
                 raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
-            given = _texts(["" if answer is None else answer for answer in answers.actual])
-            accepted: Iterable[bool] = map(eq, given, answers.expect)
+            given = _texts(["" if answer is None else answer for answer in actual])
+            accepted: Iterable[bool] = map(eq, given, expect)
         elif at is None:
             text = "a score alone needs --success-at X, the lowest score that is accepted"
             raise ForeignError(f"{self.source.name}: {text}")
         else:
-            accepted = (score is not None and score >= at for score in answers.score)
-        return [_RIGHT if right else _WRONG for right in map(eq, accepted, answers.positive)]
+            accepted = (value is not None and value >= at for value in score)
+        return [_RIGHT if right else _WRONG for right in map(eq, accepted, positive)]
 
     def _values(self, block: RowBlock) -> Iterable[Mapping[str, float | None]]:
         if not self.values:
@@ -385,15 +392,6 @@ class _RowReader:
                 text = f"{shown(cells[index])} is not the number of a repeat"
                 raise ForeignError(f"{block.locations[index]}: {name}: {text}")
         return [int(mark) for mark in marks if mark is not None]
-
-
-class _Answers(NamedTuple):
-    """What decides, for each row."""
-
-    expect: Sequence[str]
-    actual: Sequence[Any]
-    score: Sequence[float | None]
-    positive: Sequence[bool]
 
 
 def _texts(cells: Sequence[Any]) -> Sequence[str]:
