@@ -7,7 +7,6 @@ from typing import Any
 from harness.analysis.comparison import Comparison
 from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import estimate_json
-from harness.analysis.value_errors import Agreement
 from harness.report.blocks import Block, Heading, Paragraphs
 from harness.report.comparison_details import (
     detail_blocks,
@@ -221,7 +220,12 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
     }
     if not comparison.paired:
         return {**payload, "unpaired": True, "notes": cautions}
-    wald = comparison.wald
+    wald, agreement = comparison.wald, {}
+    if (answers := comparison.agreement) is not None:
+        limits = {
+            name: estimate_json(getattr(answers, name), "se", "df", "interval") for name in ("bias", "low", "high")
+        }
+        agreement = {"agreement": {"cases": int(answers.differences.size), "sd": answers.sd, **limits}}
     return {
         **payload,
         **({} if comparison.items is None else {"items": comparison.items}),
@@ -230,7 +234,7 @@ def comparison_json(comparison: Comparison, *, pairs: bool = True) -> dict[str, 
         # With more runs than units there are no degrees of freedom left.
         "wald": None if wald is None else replace(wald, df_error=max(wald.df_error, 0.0)),
         "groups": comparison.groups,
-        **({} if comparison.agreement is None else {"agreement": _agreement_json(comparison.agreement)}),
+        **agreement,
         "combined": {"oracle": comparison.oracle, "majority": comparison.majority},
         "left_out": comparison.aligned.left_out,
         **({"cautions": cautions} if cautions else {}),
@@ -245,8 +249,3 @@ def _groups_json(comparison: Comparison) -> dict[str, Any]:
     ]
     several = {"breakdowns": breakdowns} if len(breakdowns) > 1 else {}
     return {"by": breakdowns[0], **several} if breakdowns else {}
-
-
-def _agreement_json(agreement: Agreement) -> dict[str, Any]:
-    parts = {name: estimate_json(getattr(agreement, name), "se", "df", "interval") for name in ("bias", "low", "high")}
-    return {"cases": int(agreement.differences.size), "sd": agreement.sd, **parts}

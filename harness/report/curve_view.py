@@ -119,8 +119,8 @@ def precision_band(curve: Curve, columns: Columns) -> Band | None:
     if limits is None:
         # Recall is the true-positive rate, so its band is horizontal.
         return Band(columns, "precision", "low", "high", across=True)
-    columns_of_band = {"recall": limits.recall.tolist(), "low": limits.low.tolist(), "high": limits.high.tolist()}
-    return Band(columns_of_band, "recall", "low", "high")
+    band = {"recall": limits.recall.tolist(), "low": limits.low.tolist(), "high": limits.high.tolist()}
+    return Band(band, "recall", "low", "high")
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,10 @@ def _part(rows: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence
     for number, row in enumerate(rows):
         fold = _heading if number == 0 else _lines
         cells = [fold(row[i], size) for i, size in zip(part, chosen, strict=True)]
-        lines += _row(cells, [right[i] for i in part], chosen)
+        # More than one line, if a cell is folded.
+        for line in range(max(map(len, cells))):
+            texts = [cell[line] if line < len(cell) else "" for cell in cells]
+            lines.append((" " + GAP.join(padded(texts, chosen, [right[i] for i in part]))).rstrip())
         if number == 0:
             lines.append(" " + "─" * (sum(chosen) + len(GAP) * (len(chosen) - 1)))
     return "\n".join(lines) + "\n"
@@ -135,15 +138,6 @@ def _heading(text: str, size: int) -> list[str]:
         return [text]
     lines = wrapped_lines(" ".join(_heading_words(text)), size, cut=True)
     return [line.replace("_ ", "_") for line in lines]
-
-
-def _row(cells: Sequence[Sequence[str]], right: Sequence[bool], widths: Sequence[int]) -> list[str]:
-    """The lines of one row: more than one if a cell is folded."""
-    lines = []
-    for number in range(max(map(len, cells))):
-        texts = [cell[number] if number < len(cell) else "" for cell in cells]
-        lines.append((" " + GAP.join(padded(texts, widths, right))).rstrip())
-    return lines
 
 
 def widest(texts: Sequence[str]) -> int:

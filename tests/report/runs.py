@@ -37,7 +37,7 @@ def scored_run(path: Path, cases: int, *, shift: float = 0.0) -> Path:
     positive = np.random.default_rng(cases).random(cases) < 0.5
     rng = np.random.default_rng([cases, len(path.stem)])
     score = np.round(rng.normal(size=cases) + (1.5 + shift) * positive, 5)
-    places = np.arange(cases)
+    indices = np.arange(cases)
     return transcript(
         path,
         (score >= 0.7) == positive,
@@ -46,8 +46,8 @@ def scored_run(path: Path, cases: int, *, shift: float = 0.0) -> Path:
         params={"threshold": 0.7},
         design={"stratum": "place", "psu": "speaker", "cofactors": ["noise", "channel"]},
         score=score.tolist(),
-        stratum=[f"s{place % 10}" for place in places],
-        psu=[f"s{place % 10}-{place // 10 % (max(cases // 40, 2))}" for place in places],
-        columns=[{"noise": int(place % 5), "channel": f"c{place % 3}"} for place in places],
+        stratum=[f"s{index % 10}" for index in indices],
+        psu=[f"s{index % 10}-{index // 10 % (max(cases // 40, 2))}" for index in indices],
+        columns=[{"noise": int(index % 5), "channel": f"c{index % 3}"} for index in indices],
         seconds=np.round(rng.random(cases), 4).tolist(),
     )

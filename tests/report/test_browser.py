@@ -57,12 +57,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "hostile": [hostile_run(folder / f"h{number}.jsonl", number) for number in (1, 2, 3)],
         "scores": [scored_run(folder / f"{name}.jsonl", 400) for name in ("a", "bb")],
     }
-    found = {}
+    addresses = {}
     for name, transcripts in given.items():
         path = folder / f"{name}.html"
         harness.make_report(transcripts).write(path)  # type: ignore[arg-type]
-        found[name] = path.as_uri()
-    return found
+        addresses[name] = path.as_uri()
+    return addresses
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -68,10 +68,10 @@ SCALES = ("linear", "log", "log2", "normal")
 @pytest.mark.parametrize("step", ["", "pre", "post"])
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_drawer_takes_every_scale(tmp_path: Path, scale: str, step: str) -> None:
-    drawn = chart(scale, step)
-    parseString(line_chart(drawn))
-    assert plot_chart(drawn, height=3).svg().startswith("<svg")
-    script = chart_script(drawn, Path("a.gp"), PictureOptions())
+    whole = chart(scale, step)
+    parseString(line_chart(whole))
+    assert plot_chart(whole, height=3).svg().startswith("<svg")
+    script = chart_script(whole, Path("a.gp"), PictureOptions())
     style = {"": "lines", "pre": "fsteps", "post": "steps"}[step]
     assert re.search(rf'using .*"x".*:.*"y".* with {style} .* title \'one, AUC 0.9\'', script)
     if shutil.which("gnuplot") is not None:

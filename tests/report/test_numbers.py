@@ -30,7 +30,10 @@ def test_an_interval_has_one_spelling() -> None:
     assert str(Limits(0.89559, 0.92512)) == interval_text(interval) == "0.8956 to 0.9251"
     assert str(interval_cell(Interval(1e6, 2.5e6), ".4g", 1e6)) == "1 to 2.5"
     assert interval_text(None) == interval_text(Interval(0.1, float("inf"))) == "-"
-    cells = [estimate_cells(one) for one in (Estimate(0.91, 0.01, 9, interval), Estimate(0.91, 0.01, 0, None), None)]
+    cells = [
+        estimate_cells(estimate)
+        for estimate in (Estimate(0.91, 0.01, 9, interval), Estimate(0.91, 0.01, 0, None), None)
+    ]
     assert [(value, str(limits)) for value, limits in cells] == [(0.91, "0.8956 to 0.9251"), (0.91, "-"), (None, "-")]
 
 
@@ -64,11 +67,11 @@ def test_programs_get_the_numbers_behind_what_people_are_shown() -> None:
 
 def test_a_column_is_declared_once_for_people_and_programs() -> None:
     columns: list[Column[tuple[str, str, float]]] = [
-        Column("pair", lambda one: f"{one[0]} - {one[1]}", Audience.PEOPLE),
-        Column("a", lambda one: one[0], Audience.PROGRAMS),
-        Column("b", lambda one: one[1], Audience.PROGRAMS),
-        Column("share", lambda one: Number(one[2], ".1%"), head="share of all"),
-        Column("interval", lambda one: Limits(one[2] - 0.25, one[2] + 0.25), head="95 %"),
+        Column("pair", lambda item: f"{item[0]} - {item[1]}", Audience.PEOPLE),
+        Column("a", lambda item: item[0], Audience.PROGRAMS),
+        Column("b", lambda item: item[1], Audience.PROGRAMS),
+        Column("share", lambda item: Number(item[2], ".1%"), head="share of all"),
+        Column("interval", lambda item: Limits(item[2] - 0.25, item[2] + 0.25), head="95 %"),
     ]
     items = [("x", "y", 0.5), ("x", "z", 0.25)]
     for_people = table_of(items, columns)

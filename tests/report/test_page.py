@@ -62,8 +62,8 @@ def test_a_data_sheet_has_the_numbers_of_rate(sheet: ParsedReport) -> None:
         assert any([line[0], *line[-4:]] == cells for line in page.rows), cells
     assert "rate of success 0.9114 95 % interval 0.8899 to 0.9291 by BRR, for these strata (truth) and" in page.words
     groups = named(csv_rows(harness.rate(WISARD, by="truth").render("csv")))
-    for mine, own in zip(named(page.downloads["by-truth-rate-of-success.csv"]), groups, strict=True):
-        assert {key: own[key] for key in mine} == mine
+    for mine, group in zip(named(page.downloads["by-truth-rate-of-success.csv"]), groups, strict=True):
+        assert {key: group[key] for key in mine} == mine
 
 
 def test_a_data_sheet_has_every_part(sheet: ParsedReport) -> None:
@@ -79,10 +79,10 @@ def test_a_data_sheet_has_every_part(sheet: ParsedReport) -> None:
 
 
 def test_a_comparison_has_the_sentences_of_compare(comparison: Report) -> None:
-    page, found = ParsedReport(comparison.html()), harness.compare([WISARD, WARLOCK, WITCH])
-    assert isinstance(found, CompareResult)
+    page, result = ParsedReport(comparison.html()), harness.compare([WISARD, WARLOCK, WITCH])
+    assert isinstance(result, CompareResult)
     first = page.words.split("The best first")[0]
-    assert all(sentence in first for sentence in found.verdicts)
+    assert all(sentence in first for sentence in result.verdicts)
     [warlock] = [row for row in page.rows if row[:3] == ["warlock", "", "a"]]
     assert warlock[3:5] == ["0.9693", "0.9549 to 0.9792"]
     pairs = page.downloads["differences-with-errors-by-design.csv"]
@@ -204,9 +204,9 @@ def test_markdown_for_a_pull_request(shop: Workshop) -> None:
 
 
 def test_markdown_has_the_verdict_first(comparison: Report) -> None:
-    text, found = comparison.markdown(), harness.compare([WISARD, WARLOCK, WITCH])
-    assert isinstance(found, CompareResult)
-    assert found.verdicts[0] in text.split("## Ranking")[0]
+    text, result = comparison.markdown(), harness.compare([WISARD, WARLOCK, WITCH])
+    assert isinstance(result, CompareResult)
+    assert result.verdicts[0] in text.split("## Ranking")[0]
     assert "| warlock | a |" in text
 
 
@@ -336,7 +336,7 @@ def test_the_style_sheet_has_the_colours_of_the_palette() -> None:
 
 
 def luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
     return sum(
         weight * (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4)
         for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True)

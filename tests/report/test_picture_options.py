@@ -21,12 +21,12 @@ SHARED = ("--title", "--label", "--xlim", "--ylim")
 def plotting_commands() -> list[str]:
     """The commands that have --plot."""
     context = click.Context(hate)
-    found = []
+    names = []
     for name in commands_here():
         command = hate.get_command(context, name)
         if command is not None and "--plot" in {flag for param in command.params for flag in param.opts}:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def test_every_picture_takes_the_same_options() -> None:
@@ -155,9 +155,9 @@ def test_a_sweep_computes_the_measure_that_it_draws(data: Workshop) -> None:
         assert row["measure"]["name"] == "precision"
         assert row["measure"]["value"] == pytest.approx(row["TP"] / (row["TP"] + row["FP"]), abs=1e-12)
         assert row["measure"]["interval"][0] <= row["measure"]["value"] <= row["measure"]["interval"][1]
-    found = data.call("rate", *sorted((data.folder / "runs").iterdir()), "--statistic", "precision", "--partial",
+    rated = data.call("rate", *sorted((data.folder / "runs").iterdir()), "--statistic", "precision", "--partial",
                       "--format", "json").json["transcripts"][0]  # fmt: skip
-    assert rows[0]["measure"]["se"] == pytest.approx(found["measures"]["precision"]["se"], rel=1e-6)
+    assert rows[0]["measure"]["se"] == pytest.approx(rated["measures"]["precision"]["se"], rel=1e-6)
     table = data.call(*words, "--format", "csv").out.splitlines()
     assert table[0].endswith(",precision,precision_low,precision_high")
     wrong = data.call(*words[:-4], "--statistic", "rank1")

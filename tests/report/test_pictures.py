@@ -18,11 +18,11 @@ NAMES = ("wise $x_1$", "<b>&</b>", "名前")
 
 @pytest.fixture
 def transcripts(shop: Workshop) -> list[Path]:
-    found = []
+    paths = []
     for seed, name in enumerate(NAMES):
         values, positive = random_scores(seed, 60)
-        found.append(write_transcript(shop.folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
-    return found
+        paths.append(write_transcript(shop.folder / f"t{seed}.jsonl", scores(values, positive), algorithm=name))
+    return paths
 
 
 COMMANDS = [
@@ -69,8 +69,8 @@ def test_the_band_drawn_is_the_one_at_each_false_positive_rate(
 
     monkeypatch.setattr("matplotlib.axes.Axes.fill_between", record)
     assert shop.call(command, *transcripts, "--axes", axes, "--plot", "a.svg").status == 0
-    found = shop.call(command, *transcripts, "--format", "json").json["curves"]
-    for (x, low, high), curve in zip(drawn_bands, found, strict=True):
+    curves = shop.call(command, *transcripts, "--format", "json").json["curves"]
+    for (x, low, high), curve in zip(drawn_bands, curves, strict=True):
         points = curve["points"]
         assert np.isfinite([x, low, high]).all()
         assert (np.diff(x) >= 0).all()
@@ -81,8 +81,8 @@ def test_the_band_drawn_is_the_one_at_each_false_positive_rate(
             assert (low, high) == (points["low_at_fpr"], points["high_at_fpr"])
             assert ((np.array(low) <= points["tpr"]) & (np.array(points["tpr"]) <= high)).all()
         elif axes == "linear":
-            assert low == pytest.approx([1 - one for one in points["high_at_fpr"]])
-            assert high == pytest.approx([1 - one for one in points["low_at_fpr"]])
+            assert low == pytest.approx([1 - rate for rate in points["high_at_fpr"]])
+            assert high == pytest.approx([1 - rate for rate in points["low_at_fpr"]])
 
 
 def test_a_picture_is_as_wide_as_a_column(shop: Workshop, transcripts: list[Path]) -> None:

@@ -54,18 +54,18 @@ def curves_of(folder: Path, names: tuple[str, ...], *, apart: float = 1.0, kind:
 def legend_covers(page: Picture) -> list[str]:
     """What the legend lies on, by asking every artist for its own pixels."""
     page.figure.draw_without_rendering()
-    drawn = [
-        one for sheet in page.panels for one in (*sheet.lines, *sheet.collections, *sheet.texts, *sheet.child_axes)
+    artists = [
+        artist for axes in page.panels for artist in (*axes.lines, *axes.collections, *axes.texts, *axes.child_axes)
     ]
     boxes = [legend.get_window_extent() for legend in legends(page)]
-    drawn += [sheet.title for sheet in page.panels if sheet.get_title()]
+    artists += [axes.title for axes in page.panels if axes.get_title()]
     assert all(page.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
-    return [str(one) for box in boxes for one in drawn if one.get_gid() != GUIDE and touches(one, box)]
+    return [str(artist) for box in boxes for artist in artists if artist.get_gid() != GUIDE and touches(artist, box)]
 
 
 def legends(page: Picture) -> list[Legend]:
     """Those inside and above the axes, and those of the whole picture."""
-    return [*page.figure.legends, *(one for sheet in page.panels if (one := sheet.get_legend()) is not None)]
+    return [*page.figure.legends, *(legend for axes in page.panels if (legend := axes.get_legend()) is not None)]
 
 
 KINDS = ("roc", "det", "pr")
@@ -78,8 +78,8 @@ KINDS = ("roc", "det", "pr")
 )
 def test_a_legend_covers_no_curve(tmp_path: Path, kind: str, count: int, width: float) -> None:
     names = tuple(f"{HOSTILE[seed % len(HOSTILE)]} {seed}" for seed in range(count))
-    found = curves_of(tmp_path, names, apart=2.0)
-    page = picture_of(kind, found.curves, PictureOptions(width=width, title="A title"))
+    result = curves_of(tmp_path, names, apart=2.0)
+    page = picture_of(kind, result.curves, PictureOptions(width=width, title="A title"))
     assert legend_covers(page) == []
     assert page.figure.get_size_inches()[0] == width
 
@@ -104,24 +104,24 @@ def test_a_legend_moves_where_a_curve_is_in_its_place() -> None:
 
 def test_letters_are_readable_at_column_width(tmp_path: Path) -> None:
     """No text of a picture is smaller than 7 points, in the legend, on the axes and in cells."""
-    found = curves_of(tmp_path, ("one", "two"))
+    result = curves_of(tmp_path, ("one", "two"))
     settings = [SettingValue({"a": a, "b": b}, a + b / 10) for a in range(4) for b in range(4)]
     pages = [
-        found.picture(), plot_scores(found.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
+        result.picture(), plot_scores(result.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
         plot_settings(SettingsChart(settings, ["a", "b"], "rate", note="a note")),
     ]  # fmt: skip
     for page in pages:
-        texts = [one for one in page.figure.findobj(Text) if isinstance(one, Text) and one.get_text()]
+        texts = [text for text in page.figure.findobj(Text) if isinstance(text, Text) and text.get_text()]
         assert len(texts) > 10
-        assert min(float(one.get_fontsize()) for one in texts) >= SMALL >= 7
+        assert min(float(text.get_fontsize()) for text in texts) >= SMALL >= 7
 
 
 def test_no_curve_is_dashed_like_the_line_that_no_threshold_reaches() -> None:
     """Marks of a curve are longer than dots, in units of its own width, and no two dashes are alike."""
     marks = [pattern[1][0::2] for pattern in DASHES if pattern != "-"]
-    assert min(min(one) for one in marks) > 1.2
+    assert min(min(dashes) for dashes in marks) > 1.2
     assert THIN["linestyle"] == (0, (1, 2))
-    assert len({str(one) for one in DASHES}) == len(DASHES)
+    assert len({str(dashes) for dashes in DASHES}) == len(DASHES)
     # So many curves differ in colour or dashes.
     assert len({(n % len(COLOURS), n % len(DASHES)) for n in range(20)}) == 20
 
@@ -148,24 +148,24 @@ def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
 
 def test_svg_for_a_page_reaches_nothing_else(tmp_path: Path) -> None:
     """Its ids have the prefix and are used, it has no styles, comments or scripts, and only colours that are named."""
-    found = curves_of(tmp_path, ("wise <i>", "other"), apart=0)
-    svg = found.picture(width=6.0).svg(prefix="roc-")
+    result = curves_of(tmp_path, ("wise <i>", "other"), apart=0)
+    svg = result.picture(width=6.0).svg(prefix="roc-")
     assert svg.startswith("<svg ")
     assert svg.rstrip().endswith("</svg>")
     assert 'width="432pt"' in svg
     ids = re.findall(r' id="([^"]+)"', svg)
     assert len(set(ids)) == len(ids) > 0
-    assert all(one.startswith("roc-") for one in ids)
+    assert all(name.startswith("roc-") for name in ids)
     assert set(re.findall(r'(?:href="|url\()#([^")]+)', svg)) == set(ids)
     assert not re.search(r"style|<!--|<script|<metadata|wise", svg)
     colours = set(re.findall(r"#[0-9a-fA-F]{6}\b", svg))
     assert colours <= {*COLOURS, BACKGROUND, INK, GRID, GREY, DIM}
     assert {BACKGROUND, INK, COLOURS[0], COLOURS[1]} <= colours
-    assert svg == found.picture(width=6.0).svg(prefix="roc-")
+    assert svg == result.picture(width=6.0).svg(prefix="roc-")
 
 
 def one_curve(folder: Path, values: list[float | None], positive: list[bool]) -> list[Curve]:
-    records = scores(np.array([0.0 if one is None else one for one in values]), np.array(positive))
+    records = scores(np.array([0.0 if value is None else value for value in values]), np.array(positive))
     for record, value in zip(records, values, strict=True):
         if value is None:
             del record["score"], record["actual"]
@@ -200,13 +200,13 @@ def test_shares_of_scores_are_those_of_the_cases() -> None:
     positive = rng.random(500) < 0.5
     values = rng.normal(size=500) + positive
     values[:10], values[10:15], values[15] = -np.inf, np.inf, 1e6
-    found = score_histogram(counts_of(make_scored_cases(values, positive)))
-    for own, of in ((found.positive, positive), (found.negative, ~positive)):
-        assert own.shares.sum() + own.further + own.infinite == pytest.approx(1, abs=1e-12)
-        assert own.infinite == pytest.approx(np.mean(~np.isfinite(values[of])), abs=1e-12)
-        expected = np.histogram(values[of], found.edges)[0] / of.sum()
-        assert own.shares == pytest.approx(expected, abs=1e-12)
-    assert found.edges[-1] < 1e5
+    histogram = score_histogram(counts_of(make_scored_cases(values, positive)))
+    for class_, of in ((histogram.positive, positive), (histogram.negative, ~positive)):
+        assert class_.shares.sum() + class_.further + class_.infinite == pytest.approx(1, abs=1e-12)
+        assert class_.infinite == pytest.approx(np.mean(~np.isfinite(values[of])), abs=1e-12)
+        expected = np.histogram(values[of], histogram.edges)[0] / of.sum()
+        assert class_.shares == pytest.approx(expected, abs=1e-12)
+    assert histogram.edges[-1] < 1e5
 
 
 def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
@@ -219,15 +219,15 @@ def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
     box = band.get_datalim(page.axes.transData)
     assert (box.y0, box.y1) == pytest.approx((0.4, 0.8))
     texts = plot_settings(SettingsChart([SettingValue({"m": name}, 0.5) for name in ("x", "y")], ["m"], "rate"))
-    assert [one.get_text() for one in texts.axes.get_xticklabels()] == ["x", "y"]
+    assert [label.get_text() for label in texts.axes.get_xticklabels()] == ["x", "y"]
     for bad in ([], [SettingValue({"k": 1}, float("nan"))]):
         with pytest.raises(UsageError, match="no setting has a value"):
             plot_settings(SettingsChart(bad, ["k"], "rate"))
 
 
 def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
-    found = curves_of(tmp_path, ("wisard", "a=b"))
-    page = found.picture(
+    result = curves_of(tmp_path, ("wisard", "a=b"))
+    page = result.picture(
         title="Digits", label={"wisard": "WiSARD, ours", "a=b": "B", "false-positive rate": "FPR"}, xlim=(0, 0.5),
         ylim=(0.5, None), width=4,
     )  # fmt: skip
@@ -238,7 +238,7 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
     labels = [text.get_text() for text in legends(page)[0].get_texts()]
     assert [label.split(", AUC")[0] for label in labels] == ["WiSARD, ours", "B"]
     with pytest.raises(UsageError, match="--label nobody=x: write NAME=TEXT, with a name in the picture: wisard, a=b"):
-        found.picture(label={"nobody": "x"})
+        result.picture(label={"nobody": "x"})
     for settings, problem in (
         ({"xlim": "1,0"}, "from a number to a larger one"),
         ({"xlim": "a,b"}, "not LOW,HIGH"),
@@ -247,15 +247,15 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
         ({"width": "wide"}, "is not a width"),
     ):
         with pytest.raises(UsageError, match=problem):
-            found.picture(**settings)
+            result.picture(**settings)
 
 
 def test_limits_of_deviate_axes_are_rates(tmp_path: Path) -> None:
-    found = curves_of(tmp_path, ("one",), kind="det")
-    page = found.picture(xlim=(0.05, 0.5))
+    result = curves_of(tmp_path, ("one",), kind="det")
+    page = result.picture(xlim=(0.05, 0.5))
     assert page.axes.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
     with pytest.raises(UsageError, match="--xlim: this axis has rates above 0 and below 1"):
-        found.picture(xlim=(0, 0.5))
+        result.picture(xlim=(0, 0.5))
     with pytest.raises(UsageError, match="--xlim: the x axis of this picture has no scale"):
         plot_confusion(["a"], [[1, 0]], PictureOptions.of({"xlim": "0,1"}))
 
@@ -280,9 +280,9 @@ def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -
 
 
 def test_png_is_as_wide_as_asked(tmp_path: Path) -> None:
-    found = curves_of(tmp_path, ("one",))
+    result = curves_of(tmp_path, ("one",))
     for width, inches in ((3.3, 3.3), ("1column", 3.5), ("2column", 7.16)):
-        found.plot(tmp_path / "a.png", width=width, force=True)
+        result.plot(tmp_path / "a.png", width=width, force=True)
         pixels, _ = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
         assert pixels == pytest.approx(inches * 300, abs=1)
-    assert json.loads(found.render("json"))["curves"][0]["name"] == "one"
+    assert json.loads(result.render("json"))["curves"][0]["name"] == "one"

@@ -24,10 +24,10 @@ def compiled(folder: Path, *bodies: str) -> str:
     (folder / "page.tex").write_text(PAGE + "\\clearpage\n".join(bodies) + "\\end{document}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-    said = done.stdout.decode(errors="replace")
-    assert done.returncode == 0, said[-2000:]
+    log = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, log[-2000:]
     assert (folder / "page.pdf").stat().st_size > 1000
-    return said
+    return log
 
 
 def test_tables_of_commands_fit_a_column(shop: Workshop) -> None:
@@ -43,8 +43,8 @@ def test_tables_of_commands_fit_a_column(shop: Workshop) -> None:
         ("diff", WISARD, WITCH, "--limit", "5"),
         ("power", "--difference", "0.05", "--discordance", "0.2"),
     )
-    said = compiled(shop.folder, *(shop.call(*words, "--format", "tex").out for words in commands))
-    assert "Overfull" not in said, said
+    log = compiled(shop.folder, *(shop.call(*words, "--format", "tex").out for words in commands))
+    assert "Overfull" not in log, log
 
 
 def test_any_table_fits_a_column(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_any_table_fits_a_column(tmp_path: Path) -> None:
         Table(["test", *"abcdefgh"], [["same", *["mmmmmmmmmm"] * 8]] * 3),
         Table([HOSTILE, "n"], [[HOSTILE, 1], ["[1]", 2], ["*", 3]]),
     ]
-    said = compiled(tmp_path, *(render(table, Format.TEX) for table in tables))
-    assert "Overfull" not in said, said
+    log = compiled(tmp_path, *(render(table, Format.TEX) for table in tables))
+    assert "Overfull" not in log, log
 
 
 def test_rows_of_a_split_table_can_be_told_apart() -> None:
@@ -81,9 +81,9 @@ def test_numbers_have_a_true_minus_and_intervals_brackets() -> None:
 
 
 def test_an_interval_has_a_text_and_knows_those_of_its_limits() -> None:
-    found = Limits(0.25, 0.75, ".2f")
-    assert str(found) == "0.25 to 0.75"
-    assert found.texts == ("0.25", "0.75")
+    limits = Limits(0.25, 0.75, ".2f")
+    assert str(limits) == "0.25 to 0.75"
+    assert limits.texts == ("0.25", "0.75")
 
 
 def test_a_heading_is_a_caption_and_sentences_are_comments() -> None:

@@ -22,9 +22,9 @@ def rows(text: str) -> list[dict[str, str]]:
     return [dict(zip(header, line, strict=True)) for line in lines[1:]]
 
 
-def limits(found: list[dict[str, str]]) -> None:
-    assert found
-    for row in found:
+def limits(table: list[dict[str, str]]) -> None:
+    assert table
+    for row in table:
         assert float(row["low"]) <= float(row["high"])
 
 
@@ -70,10 +70,10 @@ def test_a_table_without_limits(shop: Workshop, name: str) -> None:
 
 
 def test_a_pair_is_a_row_with_the_numbers_of_the_json(shop: Workshop) -> None:
-    found = rows(shop.call("compare", WISARD, WARLOCK, WITCH, "--format", "csv").out)
+    table = rows(shop.call("compare", WISARD, WARLOCK, WITCH, "--format", "csv").out)
     pairs = shop.call("compare", WISARD, WARLOCK, WITCH, "--format", "json").json["pairs"]
-    assert [(row["a"], row["b"]) for row in found] == [(pair["a"], pair["b"]) for pair in pairs]
-    for row, pair in zip(found, pairs, strict=True):
+    assert [(row["a"], row["b"]) for row in table] == [(pair["a"], pair["b"]) for pair in pairs]
+    for row, pair in zip(table, pairs, strict=True):
         by_design = pair["replication"]
         assert [float(row["low"]), float(row["high"])] == by_design["interval"]
         assert float(row["p_value"]) == by_design["p_value"]
@@ -83,9 +83,9 @@ def test_a_pair_is_a_row_with_the_numbers_of_the_json(shop: Workshop) -> None:
 
 
 def test_groups_of_a_comparison_are_rows_of_every_pair(shop: Workshop) -> None:
-    found = rows(shop.call("compare", WISARD, WARLOCK, WITCH, "--by", "truth", "--format", "csv").out)
-    assert len(found) == 3 * 10
-    assert {row["truth"] for row in found} == set("0123456789")
+    table = rows(shop.call("compare", WISARD, WARLOCK, WITCH, "--by", "truth", "--format", "csv").out)
+    assert len(table) == 3 * 10
+    assert {row["truth"] for row in table} == set("0123456789")
 
 
 def test_a_column_that_is_called_like_one_of_ours_is_told_apart(shop: Workshop) -> None:
@@ -93,9 +93,9 @@ def test_a_column_that_is_called_like_one_of_ours_is_told_apart(shop: Workshop) 
         lines = ["id,y_true,y_pred,cases", *(f"{i},yes,{answer if i % 3 else 'yes'},{i % 2}" for i in range(40))]
         shop.write(f"{name}.csv", "\n".join(lines))
         shop.call("import", f"{name}.csv", "--test", "toy", "--algorithm", name, "-o", f"{name}.jsonl")
-    found = rows(shop.call("compare", "one.jsonl", "two.jsonl", "--by", "cases", "--format", "csv").out)
-    assert [row["cases"] for row in found] == ["0", "1"]
-    assert [row["cases_2"] for row in found] == ["20", "20"]
+    table = rows(shop.call("compare", "one.jsonl", "two.jsonl", "--by", "cases", "--format", "csv").out)
+    assert [row["cases"] for row in table] == ["0", "1"]
+    assert [row["cases_2"] for row in table] == ["20", "20"]
 
 
 def test_imports_are_rows_with_limits(shop: Workshop) -> None:

@@ -66,21 +66,21 @@ def bar_row(column: BarColumn, row: Sequence[Bar | None]) -> str:
     lines = [_vertical_line(_bar_x(column, tick), height, "r", RULE) for tick in round_ticks(*column.limits, BAR_TICKS)]
     if column.zero is not None:
         lines.append(_vertical_line(_bar_x(column, column.zero), height, "i", INK))
-    bars = [_bar(column, bar, number) for number, bar in enumerate(row) if bar is not None]
+    bars = []
+    for number, bar in enumerate(row):
+        if bar is None:
+            continue
+        y = BAR_ROW / 2 + BAR_STEP * number
+        low, value, high = (_bar_x(column, end) for end in (bar.low, bar.value, bar.high))
+        name = f"{shortened(column.names[number])}: " if column.names[number] else ""
+        bars.append(
+            f"<g><title>{html(name)}{bar.value:.4g} ({bar.low:.4g} to {bar.high:.4g})</title>"
+            f'<path d="M{low:.1f} {y:g}H{high:.1f}" {colour(number, "stroke")} stroke-width="2.4" '
+            f'stroke-linecap="round"/>{mark(number, value, y)}</g>'
+        )
     return (
         f'<svg viewBox="0 0 {BAR_WIDTH} {height}" width="{BAR_WIDTH}" height="{height}" aria-hidden="true">'
         f"{''.join(lines)}{''.join(bars)}</svg>"
-    )
-
-
-def _bar(column: BarColumn, bar: Bar, number: int) -> str:
-    y = BAR_ROW / 2 + BAR_STEP * number
-    low, value, high = (_bar_x(column, end) for end in (bar.low, bar.value, bar.high))
-    name = f"{shortened(column.names[number])}: " if column.names[number] else ""
-    return (
-        f"<g><title>{html(name)}{bar.value:.4g} ({bar.low:.4g} to {bar.high:.4g})</title>"
-        f'<path d="M{low:.1f} {y:g}H{high:.1f}" {colour(number, "stroke")} stroke-width="2.4" stroke-linecap="round"/>'
-        f"{mark(number, value, y)}</g>"
     )
 
 
@@ -100,7 +100,13 @@ def _vertical_line(x: float, height: float, kind: str, ink: str) -> str:
 def line_chart(chart: Chart) -> str:
     """A chart with axes; its legend is text of the page."""
     frame = _Frame(chart.x, chart.y)
-    inner = _guides(chart, frame)
+    # Where guessing would be, and other lines across.
+    guides = [((chart.x.low, level), (chart.x.high, level)) for level in chart.levels]
+    guides += [((chart.x.low, chart.y.low), (chart.x.high, chart.y.high))] if chart.diagonal else []
+    inner = [
+        f'<path d="M{frame.path(line)}" class="sq" stroke="{QUIET}" stroke-dasharray="3 4" fill="none"/>'
+        for line in guides
+    ]
     inner += [_band(series, number, frame) for number, series in enumerate(chart.series)]
     inner += [_series(series, number, frame) for number, series in enumerate(chart.series)]
     # A picture within the picture: what leaves the frame is cut off.
@@ -157,16 +163,6 @@ def _grid(chart: Chart, frame: _Frame) -> list[str]:
 
 def _label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="q" fill="{QUIET}"{more}>{html(text)}</text>'
-
-
-def _guides(chart: Chart, frame: _Frame) -> list[str]:
-    """Where guessing would be, and other lines across."""
-    ends = [((chart.x.low, level), (chart.x.high, level)) for level in chart.levels]
-    ends += [((chart.x.low, chart.y.low), (chart.x.high, chart.y.high))] if chart.diagonal else []
-    return [
-        f'<path d="M{frame.path(line)}" class="sq" stroke="{QUIET}" stroke-dasharray="3 4" fill="none"/>'
-        for line in ends
-    ]
 
 
 def _band(series: Series, number: int, frame: _Frame) -> str:
