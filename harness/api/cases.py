@@ -26,7 +26,6 @@ class CasesResult(Result):
 
     @property
     def heading(self) -> list[str]:
-        """The heading above the cases."""
         return [view_line(self.view)]
 
     def payload(self) -> Any:
@@ -38,7 +37,6 @@ class CasesResult(Result):
         return {"test": identity_json(run.header.test), **_run_payload(run), "matching": self.view.matching}
 
     def blocks(self) -> Sequence[Block]:
-        """The cases."""
         return [view_table(self.view)]
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
@@ -63,7 +61,6 @@ class DifferencesResult(Result):
 
     @property
     def heading(self) -> list[str]:
-        """The heading above the cases."""
         lines = difference_lines(self.differences, self.names, answers=self.answers)
         return [*lines, *self_reported_notes(self.names, self.self_reported)]
 
@@ -85,7 +82,6 @@ class DifferencesResult(Result):
         }
 
     def blocks(self) -> Sequence[Block]:
-        """The cases."""
         return [difference_table(self.differences)]
 
 

@@ -71,7 +71,6 @@ class CompareResult(PictureResult):
         return self.comparison.first_is_worse
 
     def payload(self) -> Any:
-        """As documented for the command."""
         return comparison_json(self.comparison)
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
@@ -82,7 +81,6 @@ class CompareResult(PictureResult):
         return json_parts(rest, "pairs", pair_records(self.comparison))
 
     def blocks(self) -> Sequence[Block]:
-        """The whole report."""
         return comparison_blocks(self.comparison)
 
     def summary(self) -> Sequence[Block]:
@@ -120,7 +118,9 @@ def compare(transcripts: Transcripts, options: CompareOptions | None = None, **s
 
 @extendable
 def _compare(transcripts: Transcripts, options: CompareOptions) -> CompareResult:
-    _check_together(options)
+    for name in ("baseline", "items", "intersect") if options.unpaired else ():
+        if getattr(options, name):
+            raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
     opened = open_transcripts(transcripts, options)
     if len(opened.sources) < 2:
         raise UsageError(
@@ -155,12 +155,6 @@ def compare_table(words: Sequence[str], options: CompareOptions | None = None, *
 @extendable
 def _compare_table(words: Sequence[str], options: CompareOptions) -> CompareResult:
     return CompareResult(compare_runs(runs_of_table(words), options))
-
-
-def _check_together(options: CompareOptions) -> None:
-    for name in ("baseline", "items", "intersect") if options.unpaired else ():
-        if getattr(options, name):
-            raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.

@@ -40,17 +40,16 @@ class ConfusionResult(PictureResult):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """As documented for the command."""
         first = self.matrices[0]
         payload: dict[str, Any] = {
             "labels": first.labels,
             "matrix": first.matrix,
             "transcripts": [
-                {name: getattr(one, name) for name in _KEYS}
+                {name: getattr(confusion, name) for name in _KEYS}
                 # What the counts, `cases` among them, are counts of.
-                | ({} if one.words == "cases" else {"counted": one.words})
-                | ({} if one.iou is None else {"iou": one.iou})
-                for one in self.matrices
+                | ({} if confusion.words == "cases" else {"counted": confusion.words})
+                | ({} if confusion.iou is None else {"iou": confusion.iou})
+                for confusion in self.matrices
             ],
         }
         if len(self.matrices) == 2:

@@ -56,11 +56,9 @@ class CurveResult(PictureResult):
         return [*self.remarks, *fewer]
 
     def payload(self) -> Any:
-        """As documented for the command."""
         return curves_json(self.curves, self.confidence, self.crossings)
 
     def blocks(self) -> Sequence[Block]:
-        """A summary."""
         return curve_blocks(self.view, self.curves, self.crossings or (), self.confidence)
 
     def data(self) -> list[CurveData]:

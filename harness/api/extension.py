@@ -54,5 +54,5 @@ def extendable(command: F) -> F:
 
 def asked_for(options: OptionSet) -> list[OptionsEntry]:
     """The entries of which an option was given."""
-    entries = [one for one in all_added() if isinstance(one, OptionsEntry) and isinstance(options, one.options)]
+    entries = [entry for entry in all_added() if isinstance(entry, OptionsEntry) and isinstance(options, entry.options)]
     return [entry for entry in entries if entry.asked(options)]

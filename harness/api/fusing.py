@@ -104,6 +104,6 @@ def _trial(judge: Judge, trial: Trial, fused: "FusedAnswers", index: int, second
         f"every run has an error; the first: {trial.message or trial.error}" if failed else "",
         seconds if seconds == seconds else 0.0,
     )
-    found = judge.trial(case, reply)
-    timed = found.seconds if seconds == seconds else UNSET
-    return structs.replace(found, stratum=trial.stratum, psu=trial.psu, seconds=timed)
+    judged = judge.trial(case, reply)
+    timed = judged.seconds if seconds == seconds else UNSET
+    return structs.replace(judged, stratum=trial.stratum, psu=trial.psu, seconds=timed)

@@ -26,23 +26,26 @@ from harness.transcript.storage import is_parquet_transcript
 def rank_curves(view: CurveView, given: Given | Sequence[Given], options: CmcOptions) -> CurveResult:
     """Curves over the rank."""
     ranked, notes = ranks_of(given, options)
-    return CurveResult(view, [match_curve(one, options) for one in ranked], options.confidence, notes)
+    return CurveResult(view, [match_curve(ranks, options) for ranks in ranked], options.confidence, notes)
 
 
 def ranks_of(given: Given | Sequence[Given], options: RankOptions) -> tuple[list[ProbeRanks], Sequence[str]]:
     """Ranks of all probes, from wherever they are, in the order given; and notes on where that is."""
     several = listed(given)
-    of_matrix = [is_matrix(one) for one in several]
-    if not any(of_matrix):
-        _check_matrix_options(several[0], options)
-    matrices = iter(read_matrices([str(one) for one, own in zip(several, of_matrix, strict=True) if own], options))
-    others = [one for one, own in zip(several, of_matrix, strict=True) if not own]
+    of_matrix = [is_matrix(item) for item in several]
+    for name in ("labels", "distance", "identity", "exclude_diagonal"):
+        if getattr(options, name) and not any(of_matrix):
+            flag = f"--{name.replace('_', '-')}"
+            first = several[0].name if isinstance(several[0], Source) else several[0]
+            raise UsageError(f"{flag} is for a similarity matrix; {first} is a transcript or a test")
+    matrices = iter(read_matrices([str(item) for item in several if is_matrix(item)], options))
+    others = [item for item in several if not is_matrix(item)]
     opened = open_transcripts(others, options) if others else OpenedTranscripts([])
     runs = iter(opened.runs())
     ranked: list[ProbeRanks] = []
     stems: list[str] = []
-    for own in of_matrix:
-        if own:
+    for is_of_matrix in of_matrix:
+        if is_of_matrix:
             matrix = next(matrices)
             ranked.append(ranks_of_matrix(matrix, options, diagonal=options.exclude_diagonal))
             stems.append(matrix.name)
@@ -51,17 +54,12 @@ def ranks_of(given: Given | Sequence[Given], options: RankOptions) -> tuple[list
             name = run.columns.header.algorithm.name
             ranked.append(ranks_of_run(run, name, options, partial=options.partial))
             stems.append(run.stem)
-    names = run_names([one.name for one in ranked], stems)
-    named = [one if own else replace(one, name=name) for one, own, name in zip(ranked, of_matrix, names, strict=True)]
+    names = run_names([ranks.name for ranks in ranked], stems)
+    named = [
+        ranks if is_of_matrix else replace(ranks, name=name)
+        for ranks, is_of_matrix, name in zip(ranked, of_matrix, names, strict=True)
+    ]
     return named, opened.notes
-
-
-def _check_matrix_options(first: Given, options: RankOptions) -> None:
-    """Options that mean nothing for a transcript."""
-    for name in ("labels", "distance", "identity", "exclude_diagonal"):
-        if getattr(options, name):
-            flag, what = f"--{name.replace('_', '-')}", first.name if isinstance(first, Source) else first
-            raise UsageError(f"{flag} is for a similarity matrix; {what} is a transcript or a test")
 
 
 # Suffixes of similarity matrices.
@@ -82,7 +80,7 @@ def read_matrices(names: str | Path | Sequence[str | Path], options: MatrixOptio
     probes, gallery = (tuple(map(parse_condition, texts)) for texts in (options.probe, options.gallery))
     read = []
     several = [names] if isinstance(names, (str, Path)) else names
-    for path, distance in (found for name in several for found in _matrix_files(Path(name))):
+    for path, distance in (file for name in several for file in _matrix_files(Path(name))):
         refuse_inputs(options.outputs(), [path, *(options.labels or label_tables_beside(path))])
         larger = not (options.distance or distance)
         read.append(read_matrix(path, options.labels, larger_is_better=larger, identity=options.identity))
@@ -93,7 +91,7 @@ def _matrix_files(path: Path) -> list[tuple[Path, bool]]:
     """Files, and whether the test that they belong to says that they are distances."""
     if path.exists() or path.is_absolute() or len(path.parts) > 2:
         return [(path, False)]
-    script = next((found.path for found in find_all() if found.name == path.parts[0]), None)
+    script = next((entry.path for entry in find_all() if entry.name == path.parts[0]), None)
     if script is None:
         return [(path, False)]
     distance = read_toml(script)[0]["test"].get("larger_is_better") is False

@@ -35,7 +35,6 @@ class PowerResult(PictureResult):
         return self.plan.cases
 
     def payload(self) -> Any:
-        """As documented for the command."""
         return power_json(self.plan)
 
     def blocks(self) -> Sequence[Block]:
@@ -47,7 +46,6 @@ class PowerResult(PictureResult):
         return power_table(self.plan)
 
     def make_picture(self, look: PictureOptions) -> Picture:
-        """The curve."""
         return plot_power(self.plan, look)
 
 
@@ -109,7 +107,12 @@ def power(
     if transcripts is None:
         _check_goal(options)
         return PowerResult(plan_power(options))
-    _check_figures(options)
+    # A pilot has the shape of the sample.
+    for name, flag in (("per_unit", "--per-unit"), ("icc", "--icc"), ("strata", "--strata")):
+        if getattr(options, name) != getattr(PowerOptions(), name):
+            raise UsageError(f"{flag}: the pilot says that itself; leave it out, or leave out the transcripts")
+    if options.question is not PlanningGoal.DETECTABLE:
+        _check_goal(options)
     opened = open_transcripts(transcripts, options)
     pilot = pilot_of(opened.runs(), options, partial=options.partial)
     if options.question is PlanningGoal.DETECTABLE:
@@ -131,12 +134,3 @@ def _check_goal(options: PowerOptions) -> None:
         )
     if options.difference == 0 and options.margin is None:
         raise UsageError("--difference 0: no test shows that; --margin 0.01 asks for equivalence within a margin")
-
-
-def _check_figures(options: PowerOptions) -> None:
-    """A pilot has the shape of the sample."""
-    for name, flag in (("per_unit", "--per-unit"), ("icc", "--icc"), ("strata", "--strata")):
-        if getattr(options, name) != getattr(PowerOptions(), name):
-            raise UsageError(f"{flag}: the pilot says that itself; leave it out, or leave out the transcripts")
-    if options.question is not PlanningGoal.DETECTABLE:
-        _check_goal(options)

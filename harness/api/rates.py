@@ -46,7 +46,6 @@ class RateResult(PictureResult):
         return {run.name: run.estimates for run in self.runs}
 
     def payload(self) -> Any:
-        """As documented for the command."""
         return rate_json(self.runs)
 
     def blocks(self) -> Sequence[Block]:
@@ -93,7 +92,6 @@ class SequentialResult(Result):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """As documented for the option."""
         return sequential_json(self.comparison)
 
     def blocks(self) -> Sequence[Block]:

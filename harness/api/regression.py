@@ -56,11 +56,9 @@ class CaseTally:
     passing: list[str] = field(default_factory=list)
 
     def is_known(self, trial: Trial) -> bool:
-        """Whether this case was known to fail."""
         return trial.id in self.known or f"{self.test}/{trial.id}" in self.known
 
     def add(self, trial: Trial) -> None:
-        """Count a case."""
         if not trial.outcome.success:
             known = self.is_known(trial)
             self.again, self.new = self.again + known, self.new + (not known)
@@ -82,7 +80,7 @@ class RegressionResult:
     @property
     def passed(self) -> bool:
         """Whether every requirement is met."""
-        return all(one.holds for one in self.requirements)
+        return all(requirement.holds for requirement in self.requirements)
 
 
 @dataclass(frozen=True)
@@ -102,18 +100,15 @@ class RegressionRules:
 def read_rules(options: RuleOptions) -> RegressionRules:
     """The rules, with stored runs found and known failures read."""
     sources = [source for name in options.baseline for source in open_transcripts(name, options).sources]
-    known = None if options.known_failures is None else _read_known(options.known_failures)
+    path, known = options.known_failures, None
+    if path is not None:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise UsageError(f"--known-failures {path}: {reason}") from None
+        known = frozenset(line for line in map(str.strip, lines) if line and not line.startswith("#"))
     return RegressionRules(options.least, sources, known)
-
-
-def _read_known(path: Path) -> frozenset[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UsageError(f"--known-failures {path}: {reason}") from None
-    lines = (line.strip() for line in text.splitlines())
-    return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
 def run_regression(
@@ -136,7 +131,7 @@ def run_regression(
         result = finish_run(plan, finished)
         requirements = _requirements(result, tally, rules)
         if baseline is not None and target.path is not None:
-            requirements.append(_against(baseline, target.path))
+            requirements.append(_not_worse(baseline, target.path))
     return RegressionResult(plan.cases.name, result, tally, requirements, label_remark(plan, finished))
 
 
@@ -151,17 +146,18 @@ def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Pro
 
 
 def _requirements(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Requirement]:
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     if rules.least is not None:
         rate = result.counts.rate
         holds, side = (True, "not below") if rate >= rules.least else (False, "below")
-        found.append(Requirement(f"rate at least {rules.least:g}", holds, f"rate {rate:.4f}, {side} {rules.least:g}"))
+        text = f"rate {rate:.4f}, {side} {rules.least:g}"
+        requirements.append(Requirement(f"rate at least {rules.least:g}", holds, text))
     if not rules.cases_may_fail:
         kind = "new failures" if rules.known is not None else "failures"
-        found.append(Requirement(f"no {kind}", tally.new == 0, ""))
-    if result.all_errors and all(one.holds for one in found):
-        found.append(Requirement("an answer", False, EVERY_CASE))
-    return found
+        requirements.append(Requirement(f"no {kind}", tally.new == 0, ""))
+    if result.all_errors and all(requirement.holds for requirement in requirements):
+        requirements.append(Requirement("an answer", False, EVERY_CASE))
+    return requirements
 
 
 def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
@@ -175,9 +171,9 @@ def _baseline_of(test: str, rules: RegressionRules) -> Source | None:
     raise UsageError(f"--baseline: no run of {test} among them; give one for each test")
 
 
-def _against(baseline: Source, path: Path) -> Requirement:
+def _not_worse(baseline: Source, path: Path) -> Requirement:
     """This run against a stored one, by the paired test that fits how the cases were sampled."""
     from harness.api.comparisons import compare  # scipy is not needed without it
 
-    found = compare([Source(path, str(path), "this-run"), baseline])
-    return Requirement(f"not worse than {baseline.known_as}", not found.first_is_worse, found.verdicts[0])
+    comparison = compare([Source(path, str(path), "this-run"), baseline])
+    return Requirement(f"not worse than {baseline.known_as}", not comparison.first_is_worse, comparison.verdicts[0])

@@ -14,7 +14,6 @@ from harness.analysis.breakdown import Breakdown, break_down
 from harness.analysis.cells import Measurement
 from harness.analysis.cmc import match_curve, ranks_of_run
 from harness.analysis.compare import compare_runs
-from harness.analysis.comparison import Comparison
 from harness.analysis.confusion import confusions
 from harness.analysis.curve import find_crossings
 from harness.analysis.curves import make_curves
@@ -84,7 +83,6 @@ class ReportMaterial:
 
     @property
     def header(self) -> Header:
-        """Of the first."""
         return self.runs[0].columns.header
 
     @cached_property
@@ -122,13 +120,13 @@ class ReportMaterial:
             return [break_down(study, pairs, by) for by in self.options.by]
         declared = _declared(study.aligned)
         columns = [*declared, *study.aligned.column_names()]
-        found: list[Breakdown] = []
+        breakdowns: list[Breakdown] = []
         for by, groups in distinct_groups(study.aligned, columns, apart=study.sampling.psu).items():
-            if len(found) == MAX_COLUMNS or (by not in declared and len(groups.labels) > MAX_GROUPS):
+            if len(breakdowns) == MAX_COLUMNS or (by not in declared and len(groups.labels) > MAX_GROUPS):
                 continue
             with suppress(HateError):  # no group of it has a value
-                found.append(break_down(study, pairs, by))
-        return found
+                breakdowns.append(break_down(study, pairs, by))
+        return breakdowns
 
     def case_section(self, aligned: AlignedRuns) -> ReportSection | None:
         """Cases to look at, with their inputs: those on which runs differ, and those that none of them solves."""
@@ -138,21 +136,18 @@ class ReportMaterial:
             (cases.unsteady(most), "cases that are solved at times"),
             (cases.failed(most), "cases that failed" if alone else "cases that none of them solves"),
         ]
-        inputs = self._inputs([case.id for found, _ in kinds for case in found.cases])
+        inputs: Mapping[str, CaseInput] = {}
+        if self.test is not None:
+            with suppress(HateError):  # the data was changed since
+                inputs = self.test.inputs([case.id for notable, _ in kinds for case in notable.cases])
         parts: list[Part] = []
-        for found, what in kinds:
-            parts += case_parts(found, aligned.names, inputs, what=what)
+        for notable, what in kinds:
+            parts += case_parts(notable, aligned.names, inputs, what=what)
         if not parts:
             return None
         for command in _command("show" if alone else "diff", self.opened.sources[:2]):
             parts.append(Paragraphs([f"`{command}` looks into all cases."]))
         return ReportSection("cases", "Cases to look at", parts)
-
-    def _inputs(self, ids: Sequence[str]) -> Mapping[str, CaseInput]:
-        try:
-            return {} if self.test is None else self.test.inputs(ids)
-        except HateError:  # the data was changed since
-            return {}
 
 
 def _command(verb: str, sources: Sequence[Source], *flags: str) -> list[str]:
@@ -177,7 +172,7 @@ def _changed_flags(options: OptionSet) -> list[str]:
             continue
         value, flag = changed[declared.name], declared.spec.flags[-1]
         if isinstance(value, tuple) and declared.spec.separator is None:
-            words += [word for one in value for word in (flag, str(one))]
+            words += [word for item in value for word in (flag, str(item))]
         elif isinstance(value, tuple):
             words += [flag, (declared.spec.separator or ",").join(map(str, value))]
         else:
@@ -210,7 +205,7 @@ def _rank_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
     options = CmcOptions.taken_from(material.options)
     named = zip(runs, names_of(runs), strict=True)
     ranked = [ranks_of_run(run, name, options, partial=options.partial) for run, name in named]
-    return curve_parts(CMC, [match_curve(one, options) for one in ranked], (), options.confidence)
+    return curve_parts(CMC, [match_curve(ranks, options) for ranks in ranked], (), options.confidence)
 
 
 def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part]:
@@ -218,33 +213,32 @@ def _threshold_parts(runs: Sequence[Run], material: ReportMaterial) -> list[Part
     curves = make_curves(runs, options)
     if all(curve.has_negatives for curve in curves):
         return curve_parts(ROC, curves, find_crossings(curves), options.confidence)
-    precise, found = (
-        make_curves(runs, options, precise=True),
-        free_response_curves(runs, FrocOptions.taken_from(options)),
-    )
-    of_precision, of_recall = (
-        curve_parts(view, own, (), options.confidence) for view, own in ((PR, precise), (FROC, found))
-    )
+    precise = make_curves(runs, options, precise=True)
+    free_response = free_response_curves(runs, FrocOptions.taken_from(options))
+    precision_parts = curve_parts(PR, precise, (), options.confidence)
+    recall_parts = curve_parts(FROC, free_response, (), options.confidence)
     # Both charts side by side, and then what is said about them.
-    return [of_precision[0], of_recall[0], *of_precision[1:], *of_recall[1:]]
+    return [precision_parts[0], recall_parts[0], *precision_parts[1:], *recall_parts[1:]]
 
 
 def confusion_section(material: ReportMaterial) -> ReportSection | None:
     """The confusion matrix of a single run; None if its answers are not classes."""
     options = ConfusionOptions.taken_from(material.options)
     try:
-        [found] = confusions(material.runs, options)
+        [confusion] = confusions(material.runs, options)
     except HateError:
         return None
-    return ReportSection("confusion", "Which class is mistaken for which", confusion_parts(found, options.confidence))
+    return ReportSection(
+        "confusion", "Which class is mistaken for which", confusion_parts(confusion, options.confidence)
+    )
 
 
 def error_section(run: RunMeasures, material: ReportMaterial) -> ReportSection | None:
     """The errors of answers that are numbers; None if they are not."""
     if not run.aligned.has_numbers:
         return None
-    found = errors_over_truth(run.aligned, run.sampling, material.replication)
-    return ReportSection("errors", "Errors of the answers", error_parts(found, material.options.confidence))
+    errors = errors_over_truth(run.aligned, run.sampling, material.replication)
+    return ReportSection("errors", "Errors of the answers", error_parts(errors, material.options.confidence))
 
 
 def further_sentences(material: ReportMaterial) -> list[str]:
@@ -394,39 +388,35 @@ def _sheet(
 def _comparison(material: ReportMaterial) -> Report:
     # Groups are made below: by the named columns, or those of the test.
     options = replace(CompareOptions.taken_from(material.options), baseline=material.baseline, by=())
-    found = compare_runs(material.runs, options)
-    study = Measurement(found.measure, found.aligned, found.sampling, found.replication)
-    pairs = found.run_pairs if len(found.run_pairs) <= MAX_PAIRS else []
-    groups = GroupStudy(found.names, pairs, found.measure, found.replication, material.breakdowns(study, pairs))
-    remarks = [metric_remark(found.names, found.aligned.headers), baseline_remark(material.header.test, found.names)]
+    comparison = compare_runs(material.runs, options)
+    study = Measurement(comparison.measure, comparison.aligned, comparison.sampling, comparison.replication)
+    pairs = comparison.run_pairs if len(comparison.run_pairs) <= MAX_PAIRS else []
+    names, test = comparison.names, material.header.test
+    groups = GroupStudy(names, pairs, comparison.measure, comparison.replication, material.breakdowns(study, pairs))
+    remarks = [metric_remark(names, comparison.aligned.headers), baseline_remark(test, names)]
+    who = join_names(names) if len(names) <= MAX_NAMES else f"{len(names)} runs"
     return Report(
         ReportPage(
-            title=material.options.title or _title(found),
+            title=material.options.title or f"{who} on {test.name} {test.version}",
             kind="Comparison",
             about=material.synopsis,
-            lead=several.verdict_parts(found),
+            lead=several.verdict_parts(comparison),
             sections=_present(
-                several.ranking_section(found),
-                several.pair_section(found),
+                several.ranking_section(comparison),
+                several.pair_section(comparison),
                 curve_section(material),
                 group_section(groups) if groups.columns else None,
-                several.complement_section(found),
-                _section("agreement", "Agreement of the answers", several.agreement_parts(found)),
-                material.case_section(found.aligned),
-                _section("resources", "Time and memory", several.resource_parts(found)),
-                several.sampling_section(found, material.facts()),
-                material.origin(found.names),
+                several.complement_section(comparison),
+                _section("agreement", "Agreement of the answers", several.agreement_parts(comparison)),
+                material.case_section(comparison.aligned),
+                _section("resources", "Time and memory", several.resource_parts(comparison)),
+                several.sampling_section(comparison, material.facts()),
+                material.origin(comparison.names),
             ),
             colophon=_colophon(),
         ),
         [*material.opened.notes, *filter(None, remarks)],
     )
-
-
-def _title(found: Comparison) -> str:
-    test, names = found.aligned.headers[0].test, found.names
-    who = join_names(names) if len(names) <= MAX_NAMES else f"{len(names)} runs"
-    return f"{who} on {test.name} {test.version}"
 
 
 def _colophon() -> str:

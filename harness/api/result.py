@@ -69,21 +69,21 @@ class Result(ABC):
         """The same result, with what was added to it."""
         if not additions:
             return self
-        remarks = [*self.remarks, *(text for one in additions.values() for text in one.remarks)]
-        found = copy(self)
-        vars(found).update(additions=additions, remarks=remarks)
-        return found
+        remarks = [*self.remarks, *(text for addition in additions.values() for text in addition.remarks)]
+        extended = copy(self)
+        vars(extended).update(additions=additions, remarks=remarks)
+        return extended
 
     def _with_added(self, payload: Any) -> Any:
         """A payload with what was added; a UsageError if it has a key of that name."""
         for name in self.additions:
             if name in payload:
                 raise UsageError(f"hate.options: {name}: the JSON of the command has this key; uninstall the plug-in")
-        added = {name: one.payload for name, one in self.additions.items()}
+        added = {name: addition.payload for name, addition in self.additions.items()}
         return payload | added if added else payload
 
     def _added_blocks(self) -> list[Block]:
-        return [block for one in self.additions.values() for block in one.blocks]
+        return [block for addition in self.additions.values() for block in addition.blocks]
 
     def whole_payload(self) -> Any:
         """What the command's JSON is made of, with what was added."""
@@ -176,10 +176,10 @@ class PictureResult(Result):
 
 def as_words(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is natural in Python as the command line writes it: names and their labels, the ends of an axis."""
-    found = dict(settings)
-    if isinstance(found.get("label"), Mapping):
-        found["label"] = tuple(f"{name}={text}" for name, text in found["label"].items())
+    words = dict(settings)
+    if isinstance(words.get("label"), Mapping):
+        words["label"] = tuple(f"{name}={text}" for name, text in words["label"].items())
     for name in ("xlim", "ylim"):
-        if isinstance(found.get(name), Sequence) and not isinstance(found[name], str):
-            found[name] = ",".join("" if end is None else str(end) for end in found[name])
-    return found
+        if isinstance(words.get(name), Sequence) and not isinstance(words[name], str):
+            words[name] = ",".join("" if end is None else str(end) for end in words[name])
+    return words

@@ -182,14 +182,14 @@ def with_assignments(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with `params` as the command line has them: NAME=VALUE each, commas between several values."""
     params = settings.get("params", ())
     if isinstance(params, Mapping):
-        params = tuple(f"{name}={_value_text(name, value)}" for name, value in params.items())
+        params = tuple(f"{name}={_values_text(name, value)}" for name, value in params.items())
     return {**settings, "params": params} if "params" in settings else dict(settings)
 
 
-def _value_text(name: str, value: Any) -> str:
+def _values_text(name: str, value: Any) -> str:
     if isinstance(value, str) or not isinstance(value, Iterable):
         return str(value)
-    texts = [str(one) for one in value]
+    texts = [str(item) for item in value]
     if wrong := next((text for text in texts if "," in text), None):
         raise UsageError(f"params: {name}: '{wrong}' has a comma, which separates values; run it by itself")
     return ",".join(texts)
@@ -243,20 +243,18 @@ class RunResult(Result):
         return row
 
     def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
-        found: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
+        payload: dict[str, Any] = {"rows": [self.row()], "transcripts": [str(self.path)]}
         if self.repeats is not None:
-            found["repeats"] = self.repeats
+            payload["repeats"] = self.repeats
         if self.stopped is not None:
             from harness.analysis.sequential import sequential_json
 
-            found["sequential"] = sequential_json(self.stopped)
+            payload["sequential"] = sequential_json(self.stopped)
         if self.identification is not None:
-            found["identification"] = self.identification
-        return found
+            payload["identification"] = self.identification
+        return payload
 
     def blocks(self) -> Sequence[Block]:
-        """The table of counts."""
         return [count_table([(self.params, self.counts)], designs=[self.design])]
 
     def table(self) -> Table:
@@ -298,7 +296,6 @@ class BlindRunResult(RunResult):
         return [self.table()]
 
     def table(self) -> Table:
-        """One row."""
         return Table([*self.params, "tests", "ER"], [[*self.params.values(), self.answers, self.counts.ER]])
 
     def remarks_in(self, style: Format) -> Sequence[str]:
@@ -354,9 +351,9 @@ def _blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
 
 def failure_remarks(plan: Plan, finished: FinishedRun) -> list[str]:
     """What a reader of the counts would not notice: cases without an answer, and answers that cannot be right."""
-    found = error_remarks(finished, every=is_all_errors(finished.counts))
+    remarks = error_remarks(finished, every=is_all_errors(finished.counts))
     label = label_remark(plan, finished)
-    return [*found, label] if label else found
+    return [*remarks, label] if label else remarks
 
 
 def error_remarks(finished: FinishedRun, *, every: bool) -> list[str]:

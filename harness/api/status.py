@@ -39,7 +39,6 @@ class StatusResult(Result):
     design: "DesignRate | None"
 
     def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
         run, header = self.run, self.run.header
         return {
             "file": str(run.path),
@@ -88,7 +87,11 @@ class RunWatch:
         # Asked before the records are read: a run that ends in between is then seen to its last line.
         written = follower.is_written()
         for block in follower.read_on():
-            self._count(block)
+            self._counts = self._counts + Counts.of(block)
+            for record in block:
+                self._units.add(record)
+                if record.error:
+                    self._errors[str(record.error)] += 1
         state = RunState.STOPPED if written is False else RunState.RUNNING
         state = state if follower.end is None else RunState.COMPLETE
         run = RunStatus(
@@ -103,15 +106,7 @@ class RunWatch:
         return StatusResult(run, self._rate())
 
     def close(self) -> None:
-        """Release the file."""
         self._follower.close()
-
-    def _count(self, block: Sequence[Any]) -> None:
-        self._counts = self._counts + Counts.of(block)
-        for record in block:
-            self._units.add(record)
-            if record.error:
-                self._errors[str(record.error)] += 1
 
     def _rate(self) -> "DesignRate | None":
         """As `hate run` and `hate rate` give it for the records so far."""
@@ -132,15 +127,14 @@ class RunWatch:
             until = timestamp(follower.end.finished) or until
         passed = None if started is None else max(until - started, 0.0)
         overall = self._counts.tests / passed if passed else None
-        return Speed(passed, overall, *(self._recent(now) if state is RunState.RUNNING else ()))
-
-    def _recent(self, now: float) -> tuple[float | None, float]:
-        """The speed since an earlier look, and how long ago that was."""
+        if state is not RunState.RUNNING:
+            return Speed(passed, overall)
         self._looks.append((now, self._counts.tests))
         while len(self._looks) > 2 and now - self._looks[1][0] >= RECENT:
             self._looks.popleft()
         then, before = self._looks[0]
-        return ((self._counts.tests - before) / (now - then) if now > then else None), now - then
+        recent = (self._counts.tests - before) / (now - then) if now > then else None
+        return Speed(passed, overall, recent, now - then)
 
 
 def status(run: str | Path | None = None, options: StatusOptions | None = None, **settings: Any) -> StatusResult:
@@ -151,30 +145,26 @@ def status(run: str | Path | None = None, options: StatusOptions | None = None, 
     options = StatusOptions.given(options, settings)
     watch = RunWatch(find_run(run))
     try:
-        found = watch.look()
-        if found.run.state is RunState.RUNNING:
+        result = watch.look()
+        if result.run.state is RunState.RUNNING:
             time.sleep(options.every)
-            found = watch.look()
-        return found
+            result = watch.look()
+        return result
     finally:
         watch.close()
 
 
 def find_run(run: str | Path | None) -> Path:
     """The transcript of a run by its file or name, finished or not; without either, the one written to last."""
-    if run is not None and _exists(Path(run)):
+    if run is not None and (Path(run).is_file() or working_path(Path(run)).is_file()):
         return _retried(Path(run))
-    found = [one for one in runs_here() if run is None or str(run) in one.names]
+    runs = [known for known in runs_here() if run is None or str(run) in known.names]
     if run is not None:  # algorithms go before files
-        found = [one for one in found if one.algorithm == str(run)] or found
-    if not found:
+        runs = [known for known in runs if known.algorithm == str(run)] or runs
+    if not runs:
         what = "no runs here" if run is None else f"{run}: no such transcript"
         raise UsageError(f"{what}; name the file of the run")
-    return _retried(max(found, key=lambda one: one.modified).path)
-
-
-def _exists(path: Path) -> bool:
-    return path.is_file() or working_path(path).is_file()
+    return _retried(max(runs, key=lambda known: known.modified).path)
 
 
 def _retried(path: Path) -> Path:

@@ -21,19 +21,19 @@ def store_whole(
     """
     if path is None and force:
         forced = forced_path(header)
-        path = None if forced.resolve() in {one.resolve() for one in spared} else forced
+        path = None if forced.resolve() in {path.resolve() for path in spared} else forced
     if path is not None and has_begun(path):
         if not force:
             raise exists_error(path)
         # The old one stays until the new one is whole.
         return store(TranscriptWriter.create_beside(path, header, ".import"), trials)
     folder = (default_path(header.test.name, header.algorithm.name) if path is None else path).parent
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         return store(create(path, header, force=False), trials)
     except BaseException:
         # Nothing stays behind, neither the file nor the folders that were made for it.
         with contextlib.suppress(OSError):
-            for one in missing:
-                one.rmdir()
+            for parent in missing:
+                parent.rmdir()
         raise

@@ -50,7 +50,7 @@ from harness.report.formats import Format
 from harness.report.numbers import estimate_cells
 from harness.script.cases import CaseSet
 from harness.site.cache import cache_folder
-from harness.transcript.format import Header, differences
+from harness.transcript.format import differences
 from harness.transcript.read import open_transcript
 
 if TYPE_CHECKING:
@@ -132,20 +132,19 @@ class SweepResult(PictureResult):
         return any(is_all_errors(row.counts) for row in self.rows)
 
     def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
         return {
             "rows": [self._row_json(row) for row in self.rows],
             "transcripts": [str(path) for path in self.paths],
         }
 
     def _row_json(self, row: SweepResultRow) -> dict[str, Any]:
-        found = count_row(row.params, row.counts, row.design)
+        record = count_row(row.params, row.counts, row.design)
         if self.measure is None:
-            return found
+            return record
         from harness.analysis.sampling import estimate_json
 
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
-        return {**found, "measure": None if measured is None else {"name": self.measure.name, **measured}}
+        return {**record, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
     def make_picture(self, look: PictureOptions) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
@@ -165,7 +164,6 @@ class SweepResult(PictureResult):
         return plot_settings(chart, look)
 
     def blocks(self) -> Sequence[Block]:
-        """The table of counts."""
         return [self._beside(count_table(*self._rows()), ("", " 95 %"))]
 
     def table(self) -> Table:
@@ -177,8 +175,8 @@ class SweepResult(PictureResult):
         if self.measure is None:
             return table
         rows = []
-        for row, one in zip(table.rows, self.rows, strict=True):
-            value, limits = estimate_cells(one.measured)
+        for row, combination in zip(table.rows, self.rows, strict=True):
+            value, limits = estimate_cells(combination.measured)
             rows.append([*row, value, *([limits] if len(ends) == 2 else [limits.low, limits.high])])
         columns = [*table.columns, *(f"{self.measure.name}{end}" for end in ends)]
         return dataclasses.replace(table, columns=columns, rows=rows)
@@ -187,7 +185,6 @@ class SweepResult(PictureResult):
         return [(row.params, row.counts) for row in self.rows], self.swept, [row.design for row in self.rows]
 
     def remarks_in(self, style: Format) -> Sequence[str]:
-        """The remarks beside a format."""
         return [*design_remarks(style, [row.design for row in self.rows]), *self.remarks]
 
 
@@ -228,7 +225,14 @@ def sweep(
             task = parts.script.task
             measure = measure_of_settings(options.statistic, "--statistic", task, repeat=options.repeat)
         grid = make_grid(parts.params, options.params)
-        numbers = _numbers(grid, options)
+        if options.sample and options.latin:
+            raise UsageError("--sample and --latin exclude one another")
+        if options.sample:
+            numbers = random_combinations(grid, options.sample, options.seed)
+        elif options.latin:
+            numbers = latin_hypercube(grid, options.latin, options.seed)
+        else:
+            numbers = all_combinations(grid)
         check_axes(grid, options)
         plan = parts.plan(options)
         refuse_blind(plan)
@@ -246,36 +250,42 @@ def _run_sweep(
     with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
-        settings = _settings(planned, cached)
+        settings = _row_settings(planned, cached)
         designs = _designs(planned.plans[0], settings)
-        paths = [one.path for one in cached] if folder is None else folder.write(cached)
+        paths = [run.path for run in cached] if folder is None else folder.write(cached)
         measured: Sequence[Estimate | None] = [None] * len(settings)
         if measure is not None:
             from harness.analysis.settings import measured as measured_settings
 
             measured, _ = measured_settings(measure, settings)
     rows = [
-        SweepResultRow(one.params, one.counts, design, estimate)
-        for one, design, estimate in zip(settings, designs, measured, strict=True)
+        SweepResultRow(setting.params, setting.counts, design, estimate)
+        for setting, design, estimate in zip(settings, designs, measured, strict=True)
     ]
     names = [axis.name for axis in grid.axes]
-    remarks = [*_sample_remarks(grid, planned, options), *_row_remarks(rows, names)]
+    remarks = []
+    if len(rows) < grid.size:
+        how = "a Latin hypercube" if options.latin else "drawn at random"
+        remarks.append(f"{len(rows):,} of {grid.size:,} combinations, {how}, seed {options.seed}")
+    if options.output is not None:
+        remarks.append(f"transcripts: {len(planned.plans):,} in {options.output}")
+    remarks += _row_remarks(rows, names)
     if measure is not None and not any(measured):
         remarks.append(measure.absence([planned.plans[0].interface.name]).removesuffix("."))
     remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached, planned.plans[0].cases)]
     return SweepResult(rows, paths, names, remarks, measure)
 
 
-def _settings(planned: Sweep, cached: Sequence[CachedRun]) -> list[Setting]:
+def _row_settings(planned: Sweep, cached: Sequence[CachedRun]) -> list[Setting]:
     """Every row, with the answers of its run."""
-    places: dict[int, list[int]] = {}
-    for place, row in enumerate(planned.rows):
-        places.setdefault(row.run, []).append(place)
-    found: dict[int, Setting] = {}
-    for run, own in places.items():
-        params = [planned.rows[place].setting for place in own]
-        found.update(zip(own, decided_settings(planned.plans[run], [cached[run]], params), strict=True))
-    return [found[place] for place in range(len(planned.rows))]
+    rows_of_run: dict[int, list[int]] = {}
+    for number, row in enumerate(planned.rows):
+        rows_of_run.setdefault(row.run, []).append(number)
+    settings: dict[int, Setting] = {}
+    for run, rows in rows_of_run.items():
+        params = [planned.rows[number].setting for number in rows]
+        settings.update(zip(rows, decided_settings(planned.plans[run], [cached[run]], params), strict=True))
+    return [settings[number] for number in range(len(planned.rows))]
 
 
 def decided_settings(plan: Plan, parts: Sequence[CachedRun], params: Sequence[Mapping[str, Value]]) -> list[Setting]:
@@ -288,15 +298,15 @@ def decided_settings(plan: Plan, parts: Sequence[CachedRun], params: Sequence[Ma
     others = [name for name in script.task.decisions if name in plan.params and name != param]
     known: dict[tuple[Value, ...], AnswerLimits] = {}
     settings = []
-    for own in params:
-        key = tuple(own[name] for name in others)
+    for values in params:
+        key = tuple(values[name] for name in others)
         if key not in known:
             try:
                 fixed = dict(zip(others, key, strict=True))
                 known[key] = pool_answers([read_answers(part.path, fixed) for part in parts])
             except TranscriptError as error:
                 raise TranscriptError(f"{error}; --fresh runs it again") from None
-        settings.append(Setting(own, tuple(part.path for part in parts), known[key]))
+        settings.append(Setting(values, tuple(part.path for part in parts), known[key]))
     return settings
 
 
@@ -312,7 +322,7 @@ def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | 
         estimates, sampling = measured(MEASURES["rate"], settings, lean=True)
     except HateError as error:
         return [DesignRate(None, None, str(error).removeprefix("--statistic rate: "))] * len(settings)
-    return [DesignRate(one, sampling) for one in estimates]
+    return [DesignRate(estimate, sampling) for estimate in estimates]
 
 
 Pictured = TypeVar("Pictured", bound=PictureResult)
@@ -338,27 +348,9 @@ def check_axes(grid: Grid, options: PlotOptions) -> None:
     check_swept([axis.name for axis in grid.axes if len(axis.values) > 1])
 
 
-def _numbers(grid: Grid, options: SweepOptions) -> list[int]:
-    if options.sample and options.latin:
-        raise UsageError("--sample and --latin exclude one another")
-    if options.sample:
-        return random_combinations(grid, options.sample, options.seed)
-    return latin_hypercube(grid, options.latin, options.seed) if options.latin else all_combinations(grid)
-
-
 def run_store(*, fresh: bool) -> RunStore:
     """The cache of runs on this machine."""
     return RunStore(cache_folder() / "runs", fresh)
-
-
-def _sample_remarks(grid: Grid, planned: Sweep, options: SweepOptions) -> list[str]:
-    found = []
-    if len(planned.rows) < grid.size:
-        how = "a Latin hypercube" if options.latin else "drawn at random"
-        found.append(f"{len(planned.rows):,} of {grid.size:,} combinations, {how}, seed {options.seed}")
-    if options.output is not None:
-        found.append(f"transcripts: {len(planned.plans):,} in {options.output}")
-    return found
 
 
 def _row_remarks(rows: Sequence[SweepResultRow], swept: Sequence[str]) -> list[str]:
@@ -385,18 +377,18 @@ def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
 
 def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -> list[str]:
     """What was run, what was known, the first error, and the first answers that are no label of the test."""
-    found = []
-    known = [one.path for one in cached if one.path.exists() and not one.asked]
+    remarks = []
+    known = [run.path for run in cached if run.path.exists() and not run.asked]
     if runs.cached:
         oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
         taken = runs.cached + runs.made
         what = f"{runs.cached:,} of {taken:,} runs" if taken > 1 else "the run"
-        found.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
-    error = next((one.first_error for one in cached if one.first_error is not None), None)
+        remarks.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
+    error = next((run.first_error for run in cached if run.first_error is not None), None)
     if error is not None:
-        found.append(f"errors; {first_error_words(error)}")
-    label = next(filter(None, (one.labels.remark(cases) for one in cached if one.labels is not None)), "")
-    return [*found, label] if label else found
+        remarks.append(f"errors; {first_error_words(error)}")
+    label = next(filter(None, (run.labels.remark(cases) for run in cached if run.labels is not None)), "")
+    return [*remarks, label] if label else remarks
 
 
 class SweepFolder:
@@ -411,12 +403,17 @@ class SweepFolder:
         self._headers = [replace(run_header(plan), params={**plan.params, **decided}) for plan in planned.plans]
         if not force:
             for path, header in zip(self.paths, self._headers, strict=True):
-                _check_free(path, header)
+                if path.exists():
+                    with open_transcript(path) as reader:
+                        differing = differences(header, reader.header)
+                    if differing:
+                        text = f"exists, of another run: {'; '.join(differing)}; --force overwrites it"
+                        raise OutputError(f"{path}: {text}")
 
     def write(self, cached: Sequence[CachedRun]) -> list[Path]:
         """Put them there, each with its outcomes as its parameters decide."""
-        for one, path, header in zip(cached, self.paths, self._headers, strict=True):
-            write_decided([one.path], path, header)
+        for run, path, header in zip(cached, self.paths, self._headers, strict=True):
+            write_decided([run.path], path, header)
         return self.paths
 
 
@@ -439,13 +436,3 @@ def value_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
-
-
-def _check_free(path: Path, header: Header) -> None:
-    """Refuse to overwrite what is not of the very same setting."""
-    if not path.exists():
-        return
-    with open_transcript(path) as reader:
-        found = differences(header, reader.header)
-    if found:
-        raise OutputError(f"{path}: exists, of another run: {'; '.join(found)}; --force overwrites it")

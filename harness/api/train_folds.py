@@ -32,11 +32,9 @@ class TrainFoldsResult(Result):
 
     @property
     def paths(self) -> list[Path]:
-        """The transcripts."""
         return [run.path for run in self.runs if run.path is not None]
 
     def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
         return {
             "rows": [run.row() | {"fold": number} for number, run in enumerate(self.runs, 1)],
             "transcripts": [str(path) for path in self.paths],
@@ -44,11 +42,9 @@ class TrainFoldsResult(Result):
         }
 
     def blocks(self) -> Sequence[Block]:
-        """A row for each fold."""
         return [count_table(*self._rows())]
 
     def table(self) -> Table:
-        """A row for each fold."""
         return tidy_table(*self._rows())
 
     def _rows(self) -> tuple[list[CountRow], list[str], list[DesignRate | None]]:
@@ -56,7 +52,6 @@ class TrainFoldsResult(Result):
         return rows, ["fold"], [run.design for run in self.runs]
 
     def remarks_in(self, style: Format) -> Sequence[str]:
-        """The remarks beside a format."""
         return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
 
 
@@ -65,32 +60,26 @@ def run_train_folds(
 ) -> TrainFoldsResult:
     """A run without each fold of the training part in turn, and the variance of training, case and run."""
     parts = held_out_folds(plan.cases, folds, seed)
-    _check_learns(plan, folds)
+    interface = plan.interface
+    if not interface.learns:
+        remedy = f"{interface.to_learn}, or " if interface.to_learn else ""
+        raise UsageError(
+            f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the "
+            f"same answers; {remedy}leave --train-folds out"
+        )
     finished = run_folds(plan, parts, target, progress)
-    paths = [one.path for one in finished if one.path is not None]
+    paths = [run.path for run in finished if run.path is not None]
     training = transcripts_training(paths, plan.options.repeat)
     # A stream program is told of the training part, and need not say whether it reads it.
-    same_counts = all(one.counts == finished[0].counts for one in finished)
+    same_counts = all(run.counts == finished[0].counts for run in finished)
     if same_counts and len({read_columns(path).outcome.tobytes() for path in paths}) == 1:
         # Standard errors of 0 would look like knowledge.
-        name = plan.interface.name
-        remarks = [f"all trainings have the same outcome in every case; does {name} learn what it is given?"]
+        remarks = [f"all trainings have the same outcome in every case; does {interface.name} learn what it is given?"]
     else:
         remarks = training_sentences(training, unit_words(finished[0].header))
-    remarks += [] if any(one.asked for one in finished) else ["nothing was left to run"]
-    for number, one in enumerate(finished, 1):
-        remarks += [f"fold {number}: {text}" for text in failure_remarks(plan, one)]
+    remarks += [] if any(run.asked for run in finished) else ["nothing was left to run"]
+    for number, run in enumerate(finished, 1):
+        remarks += [f"fold {number}: {text}" for text in failure_remarks(plan, run)]
     remarks += [f"transcript: {path}" for path in paths]
-    runs = [RunResult(plan.params, one.counts, one.path, design_rate(one)) for one in finished]
+    runs = [RunResult(plan.params, run.counts, run.path, design_rate(run)) for run in finished]
     return TrainFoldsResult(runs, training, remarks)
-
-
-def _check_learns(plan: Plan, folds: int) -> None:
-    interface = plan.interface
-    if interface.learns:
-        return
-    remedy = f"{interface.to_learn}, or " if interface.to_learn else ""
-    raise UsageError(
-        f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the same "
-        f"answers; {remedy}leave --train-folds out"
-    )

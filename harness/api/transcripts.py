@@ -41,7 +41,7 @@ class HasTranscript(Protocol):
 
     @property
     def path(self) -> Path | None:
-        """Where it is."""
+        """Its file."""
 
 
 Given = str | Path | HasTranscript
@@ -56,7 +56,6 @@ class OpenedTranscripts:
 
     @property
     def paths(self) -> list[Path]:
-        """Their files."""
         return [source.path for source in self.sources]
 
     def runs(self, *, lean: bool = False) -> "list[Run]":
@@ -68,14 +67,16 @@ class OpenedTranscripts:
         from harness.transcript.parallel import read_each
 
         files = [(source.path, source.name) for source in self.sources]
-        columns = read_each(files, lean=lean, cores=usable_cores())
-        judged = judge_sources(self.sources, [own.header for own in columns])
-        names = run_names([own.header.algorithm.name for own in columns], [source.stem for source in self.sources])
+        tables = read_each(files, lean=lean, cores=usable_cores())
+        judged = judge_sources(self.sources, [columns.header for columns in tables])
+        names = run_names(
+            [columns.header.algorithm.name for columns in tables], [source.stem for source in self.sources]
+        )
         told = self_reported_notes(names, judged)
         self.notes.extend(note for note in told if note not in self.notes)
         return [
-            Run(own, source.name, source.stem, why)
-            for own, source, why in zip(columns, self.sources, judged, strict=True)
+            Run(columns, source.name, source.stem, why)
+            for columns, source, why in zip(tables, self.sources, judged, strict=True)
         ]
 
     def shown_name(self, text: str | None, runs: "Sequence[Run]") -> str | None:
@@ -100,12 +101,14 @@ def open_transcripts(
     several = listed(given)
     if not several:
         raise UsageError("no transcript; name at least one")
-    if all(isinstance(one, Source) for one in several):
-        return OpenedTranscripts([one for one in several if isinstance(one, Source)])
+    if all(isinstance(item, Source) for item in several):
+        return OpenedTranscripts([item for item in several if isinstance(item, Source)])
     options = options or DownloadOptions()
     limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
-    found = KnownTranscripts().open([_text(one) for one in several], limits)
-    sources = [one.source if isinstance(one, Transcript) else at for one, at in zip(several, found, strict=True)]
+    located = KnownTranscripts().open([_text(item) for item in several], limits)
+    sources = [
+        item.source if isinstance(item, Transcript) else source for item, source in zip(several, located, strict=True)
+    ]
     refuse_inputs(options.outputs(), [source.path for source in sources])
     notes = list(dict.fromkeys(source.note for source in sources if source.note))
     return OpenedTranscripts(sources, [*notes, *(tell_apart(sources) if told_apart else [])])
@@ -150,7 +153,6 @@ class Transcript(Result):
 
     @property
     def name(self) -> str:
-        """The algorithm's name."""
         return self.header.algorithm.name
 
     @cached_property
@@ -229,23 +231,21 @@ class _NamedRun:
 
 def tell_apart(sources: Sequence[Source]) -> list[str]:
     """For every algorithm with several runs that have one base name or other parameters: which is which."""
-    headers = [header for source in sources if (header := _header(source)) is not None]
-    if len(headers) < max(2, len(sources)):  # reading them reports what is wrong
+    if len(sources) < 2:
         return []
+    headers = []
+    for source in sources:
+        try:
+            with open_transcript(source.path) as reader:
+                headers.append(reader.header)
+        except TranscriptError:  # reading it reports what is wrong
+            return []
     algorithms = [header.algorithm.name for header in headers]
     names = run_names(algorithms, [source.stem for source in sources])
     groups: dict[str, list[_NamedRun]] = {}
     for name, source, header in zip(names, sources, headers, strict=True):
         groups.setdefault(header.algorithm.name, []).append(_NamedRun(name, source, header.params))
     return [text for algorithm, runs in groups.items() if (text := _which_is_which(algorithm, runs))]
-
-
-def _header(source: Source) -> Header | None:
-    try:
-        with open_transcript(source.path) as reader:
-            return reader.header
-    except TranscriptError:
-        return None
 
 
 def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:

@@ -114,10 +114,14 @@ def tune(
                 )
         check_axes(grid, options)
         spare_inputs(options, parts.script, parts.interface)
-        bases, words = _on_test(parts, options) if options.on_test else _on_folds(parts, options)
+        if options.on_test:
+            bases, script = [parts.plan(options)], parts.script.name
+            words = f"Tuned on the test cases of {script} themselves: they are no longer evidence for the winner."
+        else:
+            bases, words = _fold_plans(parts, options)
     tuning, remarks = _search(goal, grid, bases, options, progress or NoProgress())
     swept = [axis.name for axis in grid.axes]
-    command = _run_command(test, interface, {one: tuning.winner.params[one] for one in swept})
+    command = _run_command(test, interface, {name: tuning.winner.params[name] for name in swept})
     result = TuneResult(tuning, swept, options, words, command, remarks)
     return with_picture(result, options)
 
@@ -141,12 +145,7 @@ def _search(
     return tuning, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
 
 
-def _on_test(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
-    words = f"Tuned on the test cases of {parts.script.name} themselves: they are no longer evidence for the winner."
-    return [parts.plan(options)], words
-
-
-def _on_folds(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
+def _fold_plans(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
     """A plan for each fold, and what was done, in words."""
     from harness.script.folds import fold_scripts, training_material, write_folds
     from harness.site.cache import cached
@@ -197,14 +196,13 @@ class TuneResult(PictureResult):
         return {name: self.tuning.winner.params[name] for name in self.swept}
 
     def payload(self) -> dict[str, Any]:
-        """The command's JSON."""
         from harness.analysis.sampling import estimate_json
 
         tuning, options, lead = self.tuning, self.options, self.tuning.lead
         best_and_default = ((tuning.winner, lead.winner), (tuning.settings[tuning.default], lead.default))
         winner, default = (
-            {"params": setting.params, **estimate_json(one, "se", "interval", value="value")}
-            for setting, one in best_and_default
+            {"params": setting.params, **estimate_json(estimate, "se", "interval", value="value")}
+            for setting, estimate in best_and_default
         )
         ahead = {
             **estimate_json(lead.estimate, "se", "interval", "p_value"),
@@ -229,8 +227,8 @@ class TuneResult(PictureResult):
             "seed": options.seed,
             "command": self.command,
             "rows": [
-                {**count_row(one.params, one.counts), "value": value}
-                for one, value in zip(tuning.settings, tuning.values, strict=True)
+                {**count_row(setting.params, setting.counts), "value": value}
+                for setting, value in zip(tuning.settings, tuning.values, strict=True)
             ],
         }
 
@@ -240,13 +238,13 @@ class TuneResult(PictureResult):
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
         tuning, measure = self.tuning, self.tuning.goal
-        varying = [name for name in self.swept if len({one.params[name] for one in tuning.settings}) > 1]
+        varying = [name for name in self.swept if len({setting.params[name] for setting in tuning.settings}) > 1]
         estimates: list[Estimate | None] = [None] * len(tuning.settings)
         if len(varying) == 1:
             estimates, _ = measured(measure, tuning.settings)
         settings = [
-            SettingValue(one.params, value, None if estimate is None else estimate.interval)
-            for one, value, estimate in zip(tuning.settings, tuning.values, estimates, strict=True)
+            SettingValue(setting.params, value, None if estimate is None else estimate.interval)
+            for setting, value, estimate in zip(tuning.settings, tuning.values, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
@@ -265,8 +263,8 @@ class TuneResult(PictureResult):
         """A row for each setting that was tried, the best first."""
         tuning = self.tuning
         rows = [
-            [*(parameter_cell(one.params[name]) for name in self.swept), value, *count_cells(one.counts)]
-            for one, value in ((tuning.settings[place], tuning.values[place]) for place in tuning.ranking)
+            [*(parameter_cell(setting.params[name]) for name in self.swept), value, *count_cells(setting.counts)]
+            for setting, value in ((tuning.settings[index], tuning.values[index]) for index in tuning.ranking)
         ]
         return Table([*self.swept, "value", *COUNTS], rows)
 
@@ -286,16 +284,16 @@ class Tuner:
     _known: dict[tuple[Value, ...], float] = field(default_factory=dict)
 
     def default(self) -> int:
-        """Try the default, which everything is compared with; parameters of one value have that. Returns its place."""
+        """Try the default, which everything is compared with; parameters of one value have that. Returns its index."""
         decisions = [axis.name for axis in self.grid.part(decision=True).axes]
         fixed = {axis.name: axis.values[0] for axis in self.grid.axes if len(axis.values) == 1}
-        own = {**self.grid.defaults, **fixed}
-        run = {**own, **{name: self.grid.defaults[name] for name in decisions}}
+        params = {**self.grid.defaults, **fixed}
+        run = {**params, **{name: self.grid.defaults[name] for name in decisions}}
         self.attempt(run)
-        for place, one in enumerate(self.tried):
-            if all(one.params[name] == own[name] for name in decisions):
-                return place
-        self._decide(self.cached, [own])
+        for index, setting in enumerate(self.tried):
+            if all(setting.params[name] == params[name] for name in decisions):
+                return index
+        self._decide(self.cached, [params])
         return len(self.tried) - 1
 
     def attempt(self, setting: ParamValues) -> float:
@@ -339,7 +337,7 @@ class Tuner:
             for axis in grid.axes
         ]
         optimiser = Optimiser(
-            dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_places(grid)
+            dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_indices(grid)
         )
         known = len(self._known)
         for _ in range(trials * ASKS_A_TRIAL):
@@ -348,12 +346,12 @@ class Tuner:
                 break
 
 
-def _default_places(grid: Grid) -> tuple[int, ...] | None:
+def _default_indices(grid: Grid) -> tuple[int, ...] | None:
     """Where the default is on the grid: an optimiser should know what is known already."""
-    places = []
+    indices = []
     for axis in grid.axes:
         default = grid.defaults[axis.name]
         if default not in axis.values:
             return None
-        places.append(list(axis.values).index(default))
-    return tuple(places)
+        indices.append(list(axis.values).index(default))
+    return tuple(indices)

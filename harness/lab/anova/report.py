@@ -22,7 +22,6 @@ class AnovaResult(Result):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """As documented for the command."""
         analysis, sample = self.analysis, self.analysis.sampling.sample
         return {
             "test": identity_json(analysis.aligned.headers[0].test),
@@ -42,7 +41,6 @@ class AnovaResult(Result):
         return anova_blocks(self.analysis)
 
     def table(self) -> Table:
-        """A row for each term."""
         return tidy_table(self.analysis)
 
 

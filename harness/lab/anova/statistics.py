@@ -40,7 +40,6 @@ class Factor:
 
     @property
     def levels(self) -> int:
-        """The number of levels."""
         return int(self.codes.max()) + 1
 
 

@@ -35,15 +35,12 @@ class GalleriesResult(PictureResult):
         return curves_json(self.curves, self.confidence) | {"galleries": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
-        """Curves and tests."""
         return gallery_blocks(self.comparisons, self.curves, self.confidence)
 
     def table(self) -> Table:
-        """The tests."""
         return tidy_effect_table(self.comparisons)
 
     def make_picture(self, look: PictureOptions) -> Picture:
-        """The curves."""
         return plot_chart(curve_chart(CMC, self.curves, self.confidence), look, height=CMC.height)
 
 

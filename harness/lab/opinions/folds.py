@@ -42,7 +42,6 @@ class FoldOpinion:
 
     @property
     def mean(self) -> float:
-        """The mean of the differences."""
         return float(self.differences.mean())
 
     @property

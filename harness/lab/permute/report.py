@@ -35,7 +35,6 @@ class PermutationResult(PictureResult):
     other: PermutedRates | None = None
 
     def payload(self) -> Any:
-        """As documented for the command."""
         permuted, options = self.permuted, self.permuted.options
         payload = {
             "experiments": options.experiments,

@@ -26,7 +26,6 @@ class UrnResult(PictureResult):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """As documented for the command."""
         experiment, options = self.experiment, self.experiment.options
         return {
             "rows": [

@@ -31,7 +31,6 @@ class ZooResult(Result):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """As documented for the command."""
         return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.zoos}
 
     def blocks(self) -> Sequence[Block]:
