@@ -18,7 +18,7 @@ from harness.analysis.matching import (
     lacking_value,
     matched_records,
     orders_of,
-    taken,
+    take,
 )
 from harness.analysis.run_identity import check_same_test, run_names
 from harness.errors import TranscriptError, UsageError
@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True)
 class AlignedRuns:
-    """m runs on the same n cases; everything about a case itself is taken from the first run."""
+    """m runs on the same n cases; everything about a case itself is take from the first run."""
 
     names: list[str]
     headers: list[Header]
@@ -99,7 +99,7 @@ class AlignedRuns:
     @cached_property
     def positive(self) -> BoolArray:
         """Whether each case is positive."""
-        return taken(self.cases.positive, self.order)
+        return take(self.cases.positive, self.order)
 
     @cached_property
     def score(self) -> FloatArray:
@@ -122,7 +122,7 @@ class AlignedRuns:
         return self._numbers([run.rank for run in self.runs])
 
     def _numbers(self, of_runs: Sequence[FloatArray]) -> FloatArray:
-        return np.stack([taken(own, order) for own, order in zip(of_runs, self.orders, strict=True)])
+        return np.stack([take(own, order) for own, order in zip(of_runs, self.orders, strict=True)])
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves; a TranscriptError if answers have none."""
@@ -134,7 +134,7 @@ class AlignedRuns:
     def _scored_cases(self, name: str, run: Columns, order: IntArray) -> ScoredCases:
         _check_scores(name, run)
         scored = curve_scores(run, name)
-        return make_scored_cases(taken(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
+        return make_scored_cases(take(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
 
     def elements(self) -> list[ScoredElements] | None:
         """What the cases of every run consist of, with scores; None for tasks whose curves are over cases."""
@@ -249,7 +249,7 @@ class AlignedRuns:
             column = getattr(self.cases, name)
         elif column is None and name == "truth":
             column = self.cases.real_class
-        return None if column is None else Coded(taken(column.codes, self.order), column.labels)
+        return None if column is None else Coded(take(column.codes, self.order), column.labels)
 
     def column_names(self) -> list[str]:
         """The columns that cases can be grouped by."""
@@ -285,7 +285,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
     check_agreement(runs, orders)
     first = runs[0].columns
-    outcome = np.stack([taken(run.columns.outcome, order) for run, order in zip(runs, orders, strict=True)])
+    outcome = np.stack([take(run.columns.outcome, order) for run, order in zip(runs, orders, strict=True)])
     return AlignedRuns(
         names=names_of(runs),
         headers=headers,
@@ -322,7 +322,7 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
 
 def _counts(columns: Columns, order: IntArray) -> Counts:
     errors = sum(_error_kinds(columns, order).values())
-    return count_outcomes(taken(columns.outcome, _once(columns, order)), errors=errors)
+    return count_outcomes(take(columns.outcome, _once(columns, order)), errors=errors)
 
 
 def _once(columns: Columns, order: IntArray) -> IntArray:
@@ -333,7 +333,7 @@ def _once(columns: Columns, order: IntArray) -> IntArray:
 def _error_kinds(columns: Columns, order: IntArray) -> dict[str, int]:
     if not len(columns.error.labels):
         return {}
-    codes = taken(columns.error.codes, _once(columns, order))
+    codes = take(columns.error.codes, _once(columns, order))
     found = Counter(dict(enumerate(np.bincount(codes[codes >= 0], minlength=len(columns.error.labels)).tolist())))
     return {columns.error.labels[code]: count for code, count in found.most_common() if count}
 

@@ -16,7 +16,7 @@ from harness.errors import UsageError
 from harness.files.conditions import number
 from harness.measures import Measure
 from harness.model import finite
-from harness.stats.arrays import BoolArray, FloatArray
+from harness.stats.arrays import BoolArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
@@ -128,7 +128,7 @@ class Breakdown:
 
 def distinct_columns(by: Sequence[Breakdown]) -> list[str]:
     """The columns of several breakdowns, each once."""
-    return list(dict.fromkeys(column for one in by for column in one.columns))
+    return list(dict.fromkeys(column for breakdown in by for column in breakdown.columns))
 
 
 def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
@@ -137,30 +137,41 @@ def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) ->
         raise UsageError(f"--by with {len(pairs):,} pairs is too much to read; compare with one run: --baseline NAME")
     groups = groups_of(study.aligned, by)
     members = [groups.codes == code for code in range(len(groups.labels))]
-    rows = [_group(study, label, inside, pairs) for label, inside in zip(groups.labels, members, strict=True)]
-    rows = [replace(row, values=values) for row, values in zip(rows, groups.crossed or [{}] * len(rows), strict=True)]
+    rows = [
+        replace(_group(study, label, inside, pairs), values=values)
+        for label, inside, values in zip(groups.labels, members, groups.crossed or [{}] * len(members), strict=True)
+    ]
     if not any(value for row in rows for value in row.runs):
         words = study.measure.words
         raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
     cells = GroupCells(study, members)
     gaps = [_gap(cells, rows, run) for run in range(len(study.aligned.names))]
     # Pair by pair, since both tests are of the same cells.
-    tests = [(_interaction(cells, rows, pairs, k), _gap_contrast(cells, rows, pair)) for k, pair in enumerate(pairs)]
+    interactions, contrasts = [], []
+    for k, pair in enumerate(pairs):
+        interactions.append(_interaction(cells, rows, pair, k))
+        contrasts.append(_gap_contrast(cells, rows, pair))
+    of_interactions = _holm([None if test is None else test.test.p_value for test in interactions])
+    of_contrasts = _holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts])
+    flat = with_adjusted([gap for row in rows for gap in row.pairs])
     return Breakdown(
         column=groups.column,
-        groups=_with_holm(rows, len(pairs)),
+        groups=[replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)],
         gaps=gaps,
-        interactions=_adjusted_interactions([interaction for interaction, _ in tests]),
-        gap_contrasts=adjusted_contrasts([contrast for _, contrast in tests]),
+        interactions=[
+            None if test is None else replace(test, p_adjusted=finite(p))
+            for test, p in zip(interactions, of_interactions, strict=True)
+        ],
+        gap_contrasts=[
+            None if contrast is None else replace(contrast, p_adjusted=p)
+            for contrast, p in zip(contrasts, of_contrasts, strict=True)
+        ],
     )
 
 
-def _gap_contrast(cells: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) -> GapContrast | None:
-    """The difference of the gaps of two runs, in the groups that vary for both."""
-    if 2 * len(rows) * cells.study.aligned.n > MAX_CELLS:
-        return None
-    known = sorted(set(_varying(rows, pair[0])) & set(_varying(rows, pair[1])))
-    return gap_contrast(cells, known, pair)
+def _holm(p_values: Sequence[float | None]) -> list[float]:
+    known = np.array([math.nan if p is None else p for p in p_values], dtype=np.float64)
+    return adjusted(known, Multiplicity.HOLM).tolist() if len(known) else []
 
 
 def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
@@ -174,15 +185,9 @@ def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tu
     return Group(label, cases, values, cells.differences(pairs), answers=answers)
 
 
-def _with_holm(rows: Sequence[Group], pairs: int) -> list[Group]:
-    """P-values of all groups and pairs, corrected for their number."""
-    flat = with_adjusted([gap for row in rows for gap in row.pairs])
-    return [replace(row, pairs=flat[i * pairs : (i + 1) * pairs]) for i, row in enumerate(rows)]
-
-
 def _varying(rows: Sequence[Group], run: int) -> list[int]:
     """The groups in which the run's value has an interval."""
-    return [i for i, row in enumerate(rows) if (one := row.runs[run]) is not None and one.interval is not None]
+    return [i for i, row in enumerate(rows) if (value := row.runs[run]) is not None and value.interval is not None]
 
 
 def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
@@ -196,9 +201,9 @@ def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
     best, worst = int(np.argmax(values)), int(np.argmin(values))
     if best == worst:
         return None
-    one = _simultaneous(cells.estimates, cells.estimates.difference(best, worst), best, worst)
+    difference = _simultaneous(cells.estimates, best, worst)
     labels = [rows[i].label for i in known]
-    return Gap(labels[best], labels[worst], one, *_p_equal(cells), of.study.measure.directed)
+    return Gap(labels[best], labels[worst], difference, *_p_equal(cells), of.study.measure.directed)
 
 
 def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[float | None, WaldTest | None]:
@@ -212,7 +217,7 @@ def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[floa
         cells = study.cells([(0, inside) for inside in members])
         if cells.estimates is not None and (cells.estimates.domain_df < 1).any():
             # A group within one unit has no error, and would leave the others without replicates.
-            known = [cell for cell, place in cells.index.items() if cells.estimates.domain_df[place] >= 1]
+            known = [cell for cell, index in cells.index.items() if cells.estimates.domain_df[index] >= 1]
             cells = study.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
     except UsageError:
         return None, None
@@ -237,58 +242,49 @@ def _p_equal(cells: Cells) -> tuple[float | None, WaldTest | None]:
     return (min(1.0, len(p_values) * min(p_values)), None) if p_values else (None, wald)
 
 
-def _simultaneous(estimates: Estimates, one: Estimate, best: int, worst: int) -> Estimate:
-    """The difference with an interval that allows for the choice of the two among all groups."""
+def _simultaneous(estimates: Estimates, best: int, worst: int) -> Estimate:
+    """The difference of two groups with an interval that allows for their choice among all groups."""
+    difference = estimates.difference(best, worst)
     i, j = np.triu_indices(len(estimates), 1)
-    if one.interval is None or len(i) < 2:
-        return one
+    if difference.interval is None or len(i) < 2:
+        return difference
     here = (i == min(best, worst)) & (j == max(best, worst))
-    level = float(estimates.max_t(i, j, df=one.df).confidence[here][0])
-    return replace(one, interval=one.at(level))
+    level = float(estimates.max_t(i, j, df=difference.df).confidence[here][0])
+    return replace(difference, interval=difference.at(level))
 
 
-def _adjusted_interactions(raw: Sequence[Interaction | None]) -> list[Interaction | None]:
-    p_values = np.array([math.nan if one is None else one.test.p_value for one in raw])
-    corrected = adjusted(p_values, Multiplicity.HOLM).tolist()
-    return [None if one is None else replace(one, p_adjusted=finite(p)) for one, p in zip(raw, corrected, strict=True)]
-
-
-def _interaction(of: GroupCells, rows: Sequence[Group], pairs: Sequence[tuple[int, int]], k: int) -> Interaction | None:
+def _interaction(of: GroupCells, rows: Sequence[Group], pair: tuple[int, int], k: int) -> Interaction | None:
     """Wald's test that a difference is the same in all groups in which it has a variance."""
     known = [i for i, row in enumerate(rows) if (gap := row.pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
     if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MAX_CELLS:
         return None
-    cells = of.of(pairs[k], known)
+    cells = of.of(pair, known)
     if cells is None or cells.estimates is None:
         return None
-    return Interaction(len(known), cells.estimates.equality(_differences(len(known))))
+    # Contrasts (groups, 2 groups): the first run's value in a group minus the second's.
+    differences = np.hstack([np.eye(len(known)), -np.eye(len(known))])
+    return Interaction(len(known), cells.estimates.equality(differences))
 
 
-def _differences(groups: int) -> FloatArray:
-    """Contrasts (groups, 2 groups): the first run's value in a group minus the second's."""
-    return np.hstack([np.eye(groups), -np.eye(groups)])
+def _gap_contrast(of: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) -> GapContrast | None:
+    """The difference of the gaps of two runs, in the groups that vary for both.
 
-
-def adjusted_contrasts(found: Sequence[GapContrast | None]) -> list[GapContrast | None]:
-    """All pairs of runs, with p-values corrected for their number."""
-    p_values = np.array([np.nan if one is None else one.difference.p_value for one in found], dtype=np.float64)
-    corrected = adjusted(p_values, Multiplicity.HOLM) if len(found) else p_values
-    return [None if one is None else replace(one, p_adjusted=float(p)) for one, p in zip(found, corrected, strict=True)]
-
-
-def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -> GapContrast | None:
-    """A pair of runs in some groups; None with fewer than two of them, too many, or one without an error."""
-    cells = of.of(pair, groups) if 2 <= len(groups) <= MAX_CONTRASTED else None
+    None with fewer than two of them, too many, or one without an error.
+    """
+    groups = sorted(set(_varying(rows, pair[0])) & set(_varying(rows, pair[1])))
+    if 2 * len(rows) * of.study.aligned.n > MAX_CELLS or not 2 <= len(groups) <= MAX_CONTRASTED:
+        return None
+    cells = of.of(pair, groups)
     if cells is None or cells.estimates is None or not (cells.estimates.df() >= 1).all():
         return None
     estimates, replication = cells.estimates, of.study.replication
     values, level = estimates.values, replication.confidence
     half = (estimates.limits.high - estimates.limits.low) / 2
-    # No group is more certain than its own interval says, which knows what no errors mean.
+    # No group is more certain than its interval says, which knows what no errors mean.
     covariance = widened(estimates.covariance, half, estimates.df(), level)
     if not np.isfinite(covariance).all():
         return None
-    found = difference_of_gaps(
+    difference = difference_of_gaps(
         values,
         covariance,
         float(estimates.df().min()),
@@ -296,10 +292,10 @@ def gap_contrast(of: GroupCells, groups: Sequence[int], pair: tuple[int, int]) -
         rng=np.random.default_rng(replication.seed),
     )
     least, most = of.study.measure.bounds
-    low, high = (min(max(end, least - most), most - least) for end in (found.interval.low, found.interval.high))
-    found = replace(found, interval=Interval(low, high))
+    low, high = (min(max(end, least - most), most - least) for end in difference.interval)
+    difference = replace(difference, interval=Interval(low, high))
     gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
-    return GapContrast(len(groups), (gaps[0], gaps[1]), found, found.p_value)
+    return GapContrast(len(groups), (gaps[0], gaps[1]), difference, difference.p_value)
 
 
 # Which run leads as a column grows, such as the noise of the inputs
@@ -328,8 +324,8 @@ def lead_spans(by: Breakdown, pair: int, runs: tuple[int, int], measure: Measure
     """
     spans: list[LeadSpan] = []
     for group in by.groups if measure.directed else ():
-        one, (a, b) = group.pairs[pair], (group.runs[run] for run in runs)
-        if a is None or b is None or not is_significant(one, level):
+        a, b = (group.runs[run] for run in runs)
+        if a is None or b is None or not is_significant(group.pairs[pair], level):
             continue
         leader = runs[0] if measure.merit(a.value) > measure.merit(b.value) else runs[1]
         if spans and spans[-1].leader == leader:

@@ -99,15 +99,15 @@ def _compare(
     if options.statistic is not None or main == RATE.name:
         return compare(options.statistic or main)
     try:
-        found = compare(main)
-        if any(run.value is not None for run in found.runs):
-            return found
+        comparison = compare(main)
+        if any(run.value is not None for run in comparison.runs):
+            return comparison
         why = f"none of these runs has the {main} that counts in {test.name}"
     except HateError as error:
         # If something else is wrong, the next line raises it again.
         why = f"the {main} that counts in {test.name} cannot be computed ({error})"
-    found = compare(RATE.name)
-    return replace(found, cautions=[*found.cautions, f"The rate of success is compared: {why}."])
+    comparison = compare(RATE.name)
+    return replace(comparison, cautions=[*comparison.cautions, f"The rate of success is compared: {why}."])
 
 
 def _compare_by(
@@ -125,29 +125,29 @@ def _compare_by(
     multiplicity = Multiplicity(options.multiplicity)
     if options.unpaired:
         runs = [RunSummary.of(study, 0, study.runs(), at) for study, at in zip(studies, operating, strict=True)]
-        found = Comparison(
+        comparison = Comparison(
             studies, multiplicity, runs, unpaired_pairs(runs, multiplicity), cautions=unpaired_cautions(studies)
         )
     else:
         try:
-            found = _paired(studies[0], recorded[0], operating[0], options, resources=resources)
+            comparison = _paired(studies[0], recorded[0], operating[0], options, resources=resources)
         except ValueError as error:
             # The statistics reject the sample, for example because half of the units have no weight.
             raise TranscriptError(f"{studies[0].aligned.headers[0].test.name}: {error}") from None
-    study, further, pairs = studies[0], list(found.further), found.pairs
+    study, further, pairs = studies[0], list(comparison.further), comparison.pairs
     if (margin := options.margin) is not None:
-        check_margin(found.measure, margin)
-        pairs = with_margins(pairs, [run.estimate for run in found.runs], study, margin, paired=found.paired)
+        check_margin(comparison.measure, margin)
+        pairs = with_margins(pairs, [run.estimate for run in comparison.runs], study, margin, paired=comparison.paired)
         further.append("equivalence")
     columns = dict.fromkeys(options.by)
     if options.unpaired:
         breakdowns = [by_group(studies, multiplicity, by) for by in columns]
     else:
-        breakdowns = [break_down(study, found.run_pairs, by) for by in columns]
+        breakdowns = [break_down(study, comparison.run_pairs, by) for by in columns]
     items = None
     if options.items:
-        items = analyse_items(study, [number for number, run in enumerate(found.runs) if run.value is not None])
-    return replace(found, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
+        items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
+    return replace(comparison, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
 
 
 def _baseline(names: Sequence[str], name: str | None) -> int | None:
@@ -177,18 +177,18 @@ def _paired(
     values = rates if measure is RATE else study.runs()
     tables = pair_tables(aligned)
     chosen = chosen_tables(tables, baseline)
-    places = run_pairs(chosen)
-    costs = {name: cost for name in ("seconds", "memory") if resources and (cost := costs_of(name, recorded, places))}
-    more: dict[str, Sequence[Any]] = {name: own.pairs for name, own in costs.items()}
-    if (wins := win_rates(study, places, multiplicity)) is not None:
+    numbers = run_pairs(chosen)
+    costs = {name: cost for name in ("seconds", "memory") if resources and (cost := costs_of(name, recorded, numbers))}
+    more: dict[str, Sequence[Any]] = {name: cost.pairs for name, cost in costs.items()}
+    if (wins := win_rates(study, numbers, multiplicity)) is not None:
         more["win_rate"] = wins
     pairs = make_pairs(chosen, rates, values, multiplicity, study.replication.confidence, more)
     runs = [RunSummary.of(study, number, values, operating) for number in range(len(aligned.names))]
     groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)
     seconds, memory = (costs[name].runs if name in costs else [None] * len(runs) for name in ("seconds", "memory"))
     runs = [
-        replace(run, letters=own, seconds=time, memory=size)
-        for run, own, time, size in zip(runs, letters, seconds, memory, strict=True)
+        replace(run, letters=shared, seconds=time, memory=size)
+        for run, shared, time, size in zip(runs, letters, seconds, memory, strict=True)
     ]
     votes = aligned.success.sum(axis=0)
     return Comparison(

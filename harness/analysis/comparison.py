@@ -54,10 +54,10 @@ class RunSummary:
         """A run of a study; `values` are the estimates of all its runs, None without a design."""
         counts = study.aligned.counts[number]
         interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
-        one = None if values is None else values.estimate(number)
-        value = counts.rate if values is None else None if one is None else one.value
+        estimate = None if values is None else values.estimate(number)
+        value = counts.rate if values is None else None if estimate is None else estimate.value
         left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
-        return cls(study, number, interval, one, value, left_out, operating)
+        return cls(study, number, interval, estimate, value, left_out, operating)
 
     @property
     def aligned(self) -> AlignedRuns:
@@ -194,8 +194,8 @@ class Comparison:
     def pairs_of_best(self, count: int) -> list[Pair]:
         """The best run with each of so many that follow it."""
         best, *others = self.order[: count + 1]
-        found = {(pair.a, pair.b): pair for pair in self.pairs if best in (pair.a, pair.b)}
-        return [found[min(best, other), max(best, other)] for other in others]
+        by_runs = {(pair.a, pair.b): pair for pair in self.pairs if best in (pair.a, pair.b)}
+        return [by_runs[min(best, other), max(best, other)] for other in others]
 
     @property
     def first_is_worse(self) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns, Run, align
-from harness.analysis.matching import copies
+from harness.analysis.matching import copy_count
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError
 from harness.files.conditions import sort_key
@@ -221,7 +221,7 @@ def _confusion(
     sampling: Sampling | None,
     options: ConfusionOptions,
 ) -> Confusion:
-    rates = ClassRates(sampling, options.confidence, labels, copies(aligned.orders[number]))
+    rates = ClassRates(sampling, options.confidence, labels, copy_count(aligned.orders[number]))
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
     rows = np.array([code.get(one, -1) for one in truths.label.tolist()])

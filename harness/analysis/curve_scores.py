@@ -43,10 +43,10 @@ def curve_elements(columns: Columns, source: str) -> Elements | None:
 
 def scored_elements(elements: Elements, order: IntArray | None = None) -> ScoredElements:
     """The elements as curves use them; `order` says where the records of the cases are, if they were matched."""
-    places, case = np.arange(elements.case.size), elements.case
+    at, case = np.arange(elements.case.size), elements.case
     if order is not None:
-        places, case = _matched_elements(elements.case, order)
-    scored = make_scored_cases(elements.score[places], elements.positive[places], weights=elements.weight[places])
+        at, case = _matched_elements(elements.case, order)
+    scored = make_scored_cases(elements.score[at], elements.positive[at], weights=elements.weight[at])
     return ScoredElements(scored, case)
 
 
@@ -54,9 +54,9 @@ def _matched_elements(case: IntArray, order: IntArray) -> tuple[IntArray, IntArr
     """The elements of the matched records, and the number of the case that each then belongs to."""
     by_record = np.argsort(case, kind="stable")
     sizes = np.bincount(case, minlength=int(order.max(initial=-1)) + 1)
-    starts, own = (np.cumsum(sizes) - sizes)[order], sizes[order]
-    within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
-    return by_record[np.repeat(starts, own) + within], np.repeat(np.arange(order.size), own)
+    starts, sizes = (np.cumsum(sizes) - sizes)[order], sizes[order]
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return by_record[np.repeat(starts, sizes) + within], np.repeat(np.arange(order.size), sizes)
 
 
 def curve_scores(columns: Columns, source: str) -> CurveScores:
@@ -72,7 +72,10 @@ def curve_scores(columns: Columns, source: str) -> CurveScores:
     scores = np.where(rule.counts, columns.score, never)
     if test.errors != ErrorRule.REFUSE:
         scores[(columns.error.codes >= 0) & ~columns.positive] = always
-    _require_both(columns, source)
+    positives = int(np.count_nonzero(columns.positive))
+    for count, kind in ((positives, "positive"), (columns.positive.size - positives, "negative")):
+        if not count:
+            raise TranscriptError(f"{source}: no {kind} case; a curve needs positive and negative cases")
     return CurveScores(scores, columns.positive, rule.larger_is_better)
 
 
@@ -85,10 +88,3 @@ def _require_scores(columns: Columns, needed: BoolArray, source: str) -> None:
         more = f" and {count - 1:,} more" if count > 1 else ""
         remedy = "a curve needs one: let the interface answer (label, score)"
         raise TranscriptError(f"{source}: no score in the answer to case '{first}'{more}; {remedy}")
-
-
-def _require_both(columns: Columns, source: str) -> None:
-    positives = int(np.count_nonzero(columns.positive))
-    for count, kind in ((positives, "positive"), (columns.positive.size - positives, "negative")):
-        if not count:
-            raise TranscriptError(f"{source}: no {kind} case; a curve needs positive and negative cases")

@@ -43,12 +43,12 @@ def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:
     """
     parts = [by] if _known(aligned, by) else crossed_columns(by)
     if len(parts) == 1:
-        return _one_column(aligned, by)
-    groups = [_one_column(aligned, part) for part in parts]
-    names = [one.column for one in groups]
+        return _by_column(aligned, by)
+    groups = [_by_column(aligned, part) for part in parts]
+    names = [by_column.column for by_column in groups]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"--by {by}: '{twice}' is there twice; cross different columns")
-    return _checked(_crossed(groups), by)
+    return _checked(_cross(groups), by)
 
 
 def several_groups(aligned: AlignedRuns, by: str) -> CaseGroups:
@@ -60,7 +60,7 @@ def several_groups(aligned: AlignedRuns, by: str) -> CaseGroups:
 
 
 def crossed_columns(by: str) -> list[str]:
-    """What stands between commas; the commas of edges, noise=0,10,20, are their own."""
+    """What stands between commas; those between edges, as in noise=0,10,20, do not count."""
     parts: list[str] = []
     for word in map(str.strip, by.split(",")):
         if parts and "=" in parts[-1] and number(word) is not None:
@@ -72,18 +72,18 @@ def crossed_columns(by: str) -> list[str]:
     return parts
 
 
-def _crossed(groups: Sequence[CaseGroups]) -> CaseGroups:
+def _cross(groups: Sequence[CaseGroups]) -> CaseGroups:
     """The combinations that cases have, in the order of the first column, then of the second."""
     codes = np.zeros(len(groups[0].codes), dtype=np.intp)
-    for one in groups:
-        codes = codes * len(one.labels) + one.codes
+    for by in groups:
+        codes = codes * len(by.labels) + by.codes
     used, first, dense = np.unique(codes, return_index=True, return_inverse=True)
-    values = [{one.column: one.labels[int(one.codes[case])] for one in groups} for case in first[: MAX_GROUPS + 1]]
+    values = [{by.column: by.labels[int(by.codes[case])] for by in groups} for case in first[: MAX_GROUPS + 1]]
     labels = [CROSS.join(value.values()) for value in values] + [""] * (len(used) - len(values))
-    return CaseGroups(CROSS.join(one.column for one in groups), dense.astype(np.intp), labels, crossed=values)
+    return CaseGroups(CROSS.join(by.column for by in groups), dense.astype(np.intp), labels, crossed=values)
 
 
-def _one_column(aligned: AlignedRuns, by: str) -> CaseGroups:
+def _by_column(aligned: AlignedRuns, by: str) -> CaseGroups:
     if _known(aligned, by):
         return _checked(_by_value(aligned, by), by)
     if match := BINS.fullmatch(by):
@@ -119,8 +119,8 @@ def _by_value(aligned: AlignedRuns, name: str) -> CaseGroups:
     codes, texts = _values(aligned, name)
     used = _used(codes, texts)
     labels = sorted(used - {NO_VALUE}, key=sort_key) + [NO_VALUE] * (NO_VALUE in used)
-    place = {label: number for number, label in enumerate(labels)}
-    table = np.array([place.get(text, -1) for text in texts], dtype=np.intp)
+    code_of = {label: code for code, label in enumerate(labels)}
+    table = np.array([code_of.get(text, -1) for text in texts], dtype=np.intp)
     return CaseGroups(name, table[codes], labels)
 
 
@@ -136,13 +136,13 @@ def _used(codes: IntArray, texts: Sequence[str]) -> set[str]:
 
 def _numbers(aligned: AlignedRuns, name: str) -> FloatArray:
     codes, texts = _values(aligned, name)
-    known = [place for place, text in enumerate(texts) if text != NO_VALUE]
-    found = numbers([texts[place] for place in known])
-    if found and found[-1] is None:
-        bad = texts[known[len(found) - 1]]
+    known = [code for code, text in enumerate(texts) if text != NO_VALUE]
+    parsed = numbers([texts[code] for code in known])
+    if parsed and parsed[-1] is None:
+        bad = texts[known[len(parsed) - 1]]
         raise UsageError(f"--by {name}: '{bad}' is not a number; only numbers can be put into bins")
     values = np.full(len(texts), np.nan)
-    values[known] = found
+    values[known] = parsed
     return values[codes]
 
 
@@ -160,13 +160,10 @@ def _by_quantile(aligned: AlignedRuns, name: str, bins: int) -> CaseGroups:
 
     def label(code: int) -> str:
         inside = values[codes == code]
-        return _range(float(inside.min()), float(inside.max()))
+        low, high = float(inside.min()), float(inside.max())
+        return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
     return _binned(name, codes, values, len(inner) + 1, label)
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _edges(by: str, text: str) -> list[float]:

@@ -55,7 +55,7 @@ class ItemAnalysis:
 
 
 def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
-    """Analyse all cases; `ranked` are the places of the runs that have a value."""
+    """Analyse all cases; `ranked` are the numbers of the runs that have a value."""
     aligned = study.aligned
     solved = aligned.success.sum(axis=0)
     informative = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
@@ -91,31 +91,31 @@ def discrimination(success: BoolArray) -> FloatArray:
         return np.full(n, np.nan)
     solved = success.astype(np.float64)
     total = solved.sum(axis=1)
-    own, whole = solved - solved.mean(axis=0), total - total.mean()
-    var_own, with_whole = (own**2).mean(axis=0), (own * whole[:, None]).mean(axis=0)
-    var_rest = (whole**2).mean() - 2 * with_whole + var_own
-    varies = (var_own > 1e-12) & (var_rest > 1e-9)
-    bottom = np.sqrt(np.where(varies, var_own * var_rest, 1.0))
-    return np.where(varies, np.clip((with_whole - var_own) / bottom, -1.0, 1.0), np.nan)
+    case, whole = solved - solved.mean(axis=0), total - total.mean()
+    var_case, with_whole = (case**2).mean(axis=0), (case * whole[:, None]).mean(axis=0)
+    var_rest = (whole**2).mean() - 2 * with_whole + var_case
+    varies = (var_case > 1e-12) & (var_rest > 1e-9)
+    bottom = np.sqrt(np.where(varies, var_case * var_rest, 1.0))
+    return np.where(varies, np.clip((with_whole - var_case) / bottom, -1.0, 1.0), np.nan)
 
 
 def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
     """Ranks by the bootstrap over the units of each stratum."""
     check_directed(study.measure, "--items")
     names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
-    values = study.measure.merit(_drawn(study, statistic))
+    values = study.measure.merit(_bootstrap_values(study, statistic))
     whole = np.round(study.measure.merit(full_values(study.sampling.sample, statistic)), 12)
     ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
     first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     tail = (1 - study.replication.confidence) / 2
     low, high = (np.quantile(ranks, q, axis=0, method="inverted_cdf") for q in (tail, 1 - tail))
-    own = ranks_of(whole[None])[0]
+    rank = ranks_of(whole[None])[0]
     return [
-        RunRank(names[run], int(own[k]), (int(low[k]), int(high[k])), float(first[k])) for k, run in enumerate(runs)
+        RunRank(names[run], int(rank[k]), (int(low[k]), int(high[k])), float(first[k])) for k, run in enumerate(runs)
     ], len(values)
 
 
-def _drawn(study: Measurement, statistic: Statistic) -> FloatArray:
+def _bootstrap_values(study: Measurement, statistic: Statistic) -> FloatArray:
     """The measure of every run, (draws, runs), in the draws in which all runs have it."""
     sample, draws = study.sampling.sample, max(100, min(DRAWS, MAX_HELD // study.sampling.sample.units))
     replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(study.replication.seed), replicates=draws)
@@ -131,5 +131,5 @@ def _drawn(study: Measurement, statistic: Statistic) -> FloatArray:
 def ranks_of(values: FloatArray) -> IntArray:
     """1 plus the number of larger values in the same row, (draws, runs)."""
     above = np.sort(-values, axis=1)
-    ranks = [1 + np.searchsorted(row, -own, side="left") for row, own in zip(above, values, strict=True)]
+    ranks = [1 + np.searchsorted(row, -draw, side="left") for row, draw in zip(above, values, strict=True)]
     return np.array(ranks, dtype=np.intp)

@@ -26,17 +26,17 @@ MAX_ANSWERS = 1000
 FACTS = ("positive", "expect", "stratum", "psu")
 
 
-def taken(values: npt.NDArray[_Number], places: IntArray) -> npt.NDArray[_Number]:
-    """The values at these places; the array itself if these are all of its places in turn, as they usually are."""
+def take(values: npt.NDArray[_Number], order: IntArray) -> npt.NDArray[_Number]:
+    """The values in this order; the array itself if it is the order of all of them, as it usually is."""
     count = len(values)
-    if len(places) == count and count and places[0] == 0 and places[-1] == count - 1:
-        in_turn = bool((places[1:] > places[:-1]).all())
-        return values if in_turn else values[places]
-    return values[places]
+    if len(order) == count and count and order[0] == 0 and order[-1] == count - 1:
+        in_turn = bool((order[1:] > order[:-1]).all())
+        return values if in_turn else values[order]
+    return values[order]
 
 
 def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray | None]]:
-    """The keys that the records of each run are matched by, and where those records are; None for their own order.
+    """The keys that the records of each run are matched by, and where those records are; None for the order of the run.
 
     If runs have different numbers of answers per case, each answer of a run with fewer is repeated. The mean over a
     case does not change, and so nothing else does, since the case is then the unit.
@@ -52,14 +52,14 @@ def matched_records(runs: Sequence[Run]) -> list[tuple[Sequence[str], IntArray |
             f"{MAX_ANSWERS}; compare runs with the same number of answers, or a multiple of it"
         )
     matched: list[tuple[Sequence[str], IntArray | None]] = []
-    for run, own in zip(runs, answers, strict=True):
-        copies = common // own
-        keys = [key for copy in range(copies) for key in _keys(run, copy * own)]
+    for run, count in zip(runs, answers, strict=True):
+        copies = common // count
+        keys = [key for copy in range(copies) for key in _keys(run, copy * count)]
         matched.append((keys, np.tile(np.arange(len(run.columns.ids)), copies)))
     return matched
 
 
-def copies(order: IntArray) -> int:
+def copy_count(order: IntArray) -> int:
     """How often each answer of a run was matched: more than once if other runs have more answers per case."""
     return int(np.gcd.reduce(np.unique(order, return_counts=True)[1]))
 
@@ -86,32 +86,28 @@ def orders_of(runs: Sequence[Run], keys: Sequence[Sequence[str]], *, intersect: 
     _check_once(runs[0], keys[0])
     if all(other == keys[0] for other in keys[1:]):
         return [np.arange(len(keys[0]))] * len(keys), 0
-    for run, own in zip(runs[1:], keys[1:], strict=True):
-        _check_once(run, own)
+    for run, of_run in zip(runs[1:], keys[1:], strict=True):
+        _check_once(run, of_run)
     common = set(keys[0]).intersection(*keys[1:])
     everything = set(keys[0]).union(*keys[1:])
     missing = len(everything) - len(common)
     if missing and not intersect:
-        raise TranscriptError(_missing(runs, keys, everything))
+        parts = []
+        for run, of_run in zip(runs, keys, strict=True):
+            lacking = sorted(everything.difference(of_run))
+            if lacking:
+                some = ", ".join(_case_text(key) for key in lacking[:MAX_NAMED])
+                more = ", ..." if len(lacking) > MAX_NAMED else ""
+                parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
+        raise TranscriptError(f"not the same cases: {'; '.join(parts)}; --intersect compares the cases that all have")
     if not common:
         raise TranscriptError(f"{runs[0].source} and the others have no case in common")
     ordered = [key for key in keys[0] if key in common]
     orders = []
-    for own in keys:
-        place = {key: number for number, key in enumerate(own)}
-        orders.append(np.fromiter((place[key] for key in ordered), np.intp, len(ordered)))
+    for of_run in keys:
+        index = {key: number for number, key in enumerate(of_run)}
+        orders.append(np.fromiter((index[key] for key in ordered), np.intp, len(ordered)))
     return orders, missing
-
-
-def _missing(runs: Sequence[Run], keys: Sequence[Sequence[str]], everything: set[str]) -> str:
-    parts = []
-    for run, own in zip(runs, keys, strict=True):
-        lacking = sorted(everything.difference(own))
-        if lacking:
-            some = ", ".join(_case_text(key) for key in lacking[:MAX_NAMED])
-            more = ", ..." if len(lacking) > MAX_NAMED else ""
-            parts.append(f"{run.source} lacks {len(lacking):,} ({some}{more})")
-    return f"not the same cases: {'; '.join(parts)}; --intersect compares the cases that all have"
 
 
 def _case_text(key: str) -> str:
@@ -126,11 +122,11 @@ def check_agreement(runs: Sequence[Run], orders: Sequence[IntArray]) -> None:
     for run, order in zip(runs[1:], orders[1:], strict=True):
         for name in FACTS:
             ours, theirs = (_fact(each.columns, name) for each in (runs[0], run))
-            place = _first_difference(ours, orders[0], theirs, order)
-            if place is not None:
-                at = orders[0][place]
+            first = _first_difference(ours, orders[0], theirs, order)
+            if first is not None:
+                at = orders[0][first]
                 who, case = f"{runs[0].source} and {run.source}", runs[0].columns.ids[at]
-                values = f"'{ours.labels[ours.codes[at]]}' and '{theirs.labels[theirs.codes[order[place]]]}'"
+                values = f"'{ours.labels[ours.codes[at]]}' and '{theirs.labels[theirs.codes[order[first]]]}'"
                 raise TranscriptError(
                     f"{who} disagree on {name} of case '{case}': {values}; "
                     "they are not of the same test, or one was changed (`hate check` shows where)"
@@ -163,7 +159,7 @@ def agreed_direction(names: Sequence[str], headers: Sequence[Header], value: str
     ]
     for name, larger in said[1:]:
         if larger != said[0][1]:
-            first, other = ("more" if one else "less" for one in (said[0][1], larger))
+            first, other = ("more" if more else "less" for more in (said[0][1], larger))
             raise TranscriptError(
                 f"{said[0][0]} and {name} contradict each other: {first} {value} is better there, {other} here; "
                 f"run or import both again with --higher {value} or --lower {value}"
@@ -174,13 +170,13 @@ def agreed_direction(names: Sequence[str], headers: Sequence[Header], value: str
 def _fact(columns: Columns, name: str) -> Coded:
     if name == "positive":
         return Coded(columns.positive.astype(np.int32), ("false", "true"))
-    found: Coded = getattr(columns, name)
-    return found
+    column: Coded = getattr(columns, name)
+    return column
 
 
 def _first_difference(ours: Coded, order: IntArray, theirs: Coded, other: IntArray) -> int | None:
-    """The first place at which both have a value, and not the same."""
-    mine, codes = taken(ours.codes, order), taken(theirs.codes, other)
+    """The first case of which both have a value, and not the same."""
+    mine, codes = take(ours.codes, order), take(theirs.codes, other)
     # Runs of one test nearly always have the same values in the same order.
     same_labels = ours.labels == theirs.labels or list(ours.labels) == list(theirs.labels)
     if same_labels and np.array_equal(mine, codes):
@@ -195,7 +191,8 @@ def _first_difference(ours: Coded, order: IntArray, theirs: Coded, other: IntArr
 
 def lacking_value(name: str, names: Sequence[str], values: Sequence[Container[str]]) -> UsageError | None:
     """The error if some runs have the value that a measure is called after, and others do not."""
-    lacking = [one for one, own in zip(names, values, strict=True) if name.removeprefix("values.") not in own]
+    value = name.removeprefix("values.")
+    lacking = [run for run, recorded in zip(names, values, strict=True) if value not in recorded]
     if 0 < len(lacking) < len(names):
         return UsageError(f"--statistic {name}: no record of {', '.join(lacking)} has this value")
     return None

@@ -51,7 +51,7 @@ class CasesById:
         self._first: IntArray = first[self._order]
         sizes = np.bincount(self._case)[self._order]
         self._share: FloatArray = np.stack(
-            [np.bincount(self._case, weights=own)[self._order] / sizes for own in aligned.success]
+            [np.bincount(self._case, weights=of_run)[self._order] / sizes for of_run in aligned.success]
         )
 
     def failed(self, most: int) -> NotableCases:
@@ -74,45 +74,45 @@ class CasesById:
         # The first of each way to differ, then the second of each, and so on.
         turn = np.zeros(differs.size, dtype=np.intp)
         for number in range(int(way.max()) + 1 if way.size else 0):
-            mine = np.flatnonzero(way.ravel() == number)
-            turn[_spread(mine, most)] = np.arange(1, min(mine.size, most) + 1)
+            same = np.flatnonzero(way.ravel() == number)
+            turn[_spread(same, most)] = np.arange(1, min(same.size, most) + 1)
         picked = np.flatnonzero(turn)
         return self._chosen(np.sort(differs[picked[np.argsort(turn[picked], kind="stable")[:most]]]), differs.size)
 
-    def _chosen(self, places: Iterable[int], count: int) -> NotableCases:
-        return NotableCases([self._case_at(int(place)) for place in places], int(count))
+    def _chosen(self, indices: Iterable[int], count: int) -> NotableCases:
+        return NotableCases([self._notable(int(index)) for index in indices], int(count))
 
-    def _case_at(self, place: int) -> NotableCase:
-        record, cases = int(self._first[place]), self._aligned.cases
-        own = int(self._aligned.order[record])
-        replies = [self._reply(run, record, float(share)) for run, share in enumerate(self._share[:, place])]
+    def _notable(self, index: int) -> NotableCase:
+        record, cases = int(self._first[index]), self._aligned.cases
+        row = int(self._aligned.order[record])
+        replies = [self._reply(run, record, float(share)) for run, share in enumerate(self._share[:, index])]
         return NotableCase(
             id=self._aligned.ids[record],
             positive=bool(self._aligned.positive[record]),
-            expect=_text(cases.expect, own),
-            truth=_text(cases.truth, own),
+            expect=_text(cases.expect, row),
+            truth=_text(cases.truth, row),
             replies=replies,
         )
 
     def _reply(self, run: int, record: int, share: float) -> RecordedReply:
-        columns, own = self._aligned.runs[run], int(self._aligned.orders[run][record])
-        score = float(columns.score[own])
+        columns, row = self._aligned.runs[run], int(self._aligned.orders[run][record])
+        score = float(columns.score[row])
         return RecordedReply(
-            outcome=OUTCOMES[int(columns.outcome[own])].value,
-            answer=_text(columns.actual, own),
-            error=_text(columns.error, own),
+            outcome=OUTCOMES[int(columns.outcome[row])].value,
+            answer=_text(columns.actual, row),
+            error=_text(columns.error, row),
             score=None if np.isnan(score) else score,
             right=share,
         )
 
 
-def _text(column: Coded, place: int) -> str:
-    code = int(column.codes[place])
+def _text(column: Coded, row: int) -> str:
+    code = int(column.codes[row])
     return "" if code < 0 else column.labels[code]
 
 
-def _spread(places: IntArray, most: int) -> IntArray:
+def _spread(indices: IntArray, most: int) -> IntArray:
     """At most so many of them, evenly spread."""
-    if places.size <= most:
-        return places
-    return places[np.linspace(0, places.size - 1, most).round().astype(np.intp)]
+    if indices.size <= most:
+        return indices
+    return indices[np.linspace(0, indices.size - 1, most).round().astype(np.intp)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.analysis.align import AlignedRuns
 from harness.analysis.cells import Cells, Measurement
-from harness.analysis.matching import copies
+from harness.analysis.matching import copy_count
 from harness.errors import UsageError
 from harness.measures import Measure, Reads
 from harness.measures.values import VALUES, check_directed
@@ -67,7 +67,7 @@ class WinRate:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two algorithms: the first and the second by their places.
+    """Two algorithms: the first and the second by the numbers of their runs.
 
     `difference` of the rates of success, its interval and tests are as if all cases were independent: McNemar's tests
     of the same cases, else those of two samples, of which Fisher's is exact. What cannot be known of different cases is
@@ -132,15 +132,17 @@ def make_pairs(
     `rates` and `values` are the estimates of all runs, of the rate of success and of the measure that is compared; None
     without a design: then there is only McNemar's test.
     """
-    places = run_pairs(tables)
-    gaps: Sequence[Estimate | None] = [None] * len(places)
+    pairs = run_pairs(tables)
+    gaps: Sequence[Estimate | None] = [None] * len(pairs)
     of_rates = gaps
-    if values is not None:
-        gaps = _differences(values, places, multiplicity)
+    if values is not None and multiplicity is Multiplicity.MAX_T:
+        gaps = values.simultaneous_differences(pairs)
+    elif values is not None:
+        gaps = values.differences(pairs, lambda p_values: adjusted(p_values, multiplicity))
     if rates is not None:
-        of_rates = gaps if values is rates else rates.differences(places)
+        of_rates = gaps if values is rates else rates.differences(pairs)
     # A design effect of 0 is none that could adjust anything.
-    effects = [one.design_effect or None if one is not None else None for one in of_rates]
+    effects = [gap.design_effect or None if gap is not None else None for gap in of_rates]
     tests = mcnemar_all(tables.n_sf, tables.n_fs, design_effect=np.array([effect or 1.0 for effect in effects]))
     differences, intervals = paired_differences(tables, confidence=confidence)
     corrected = adjusted(tests.p_exact, Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity)
@@ -158,8 +160,8 @@ def make_pairs(
         "p_adjusted": corrected.tolist(),
         "effect": effects,
         "estimate": gaps,
-        "sign_flip": _sign_flips(values, places, gaps),
-        "other_measure": [values is not rates] * len(places),
+        "sign_flip": _sign_flips(values, pairs, gaps),
+        "other_measure": [values is not rates] * len(pairs),
         **further,
     }
     names = list(columns)
@@ -167,17 +169,17 @@ def make_pairs(
 
 
 def run_pairs(tables: PairTables) -> list[tuple[int, int]]:
-    """The pairs by the places of their runs."""
+    """The pairs by the numbers of their runs."""
     return list(zip(tables.first.tolist(), tables.second.tolist(), strict=True))
 
 
-def _sign_flips(values: Cells | None, places: RunPairs, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
+def _sign_flips(values: Cells | None, pairs: RunPairs, gaps: Sequence[Estimate | None]) -> list[FlipTest | None]:
     """The exact test of each pair, or else one with random flips."""
-    inexact = [place for place, gap in zip(places, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
-    drawn = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
+    inexact = [pair for pair, gap in zip(pairs, gaps, strict=True) if gap is not None and gap.p_sign_flip is None]
+    random = {} if values is None or not inexact else dict(zip(inexact, values.exchanges(inexact), strict=True))
     tests: list[FlipTest | None] = []
-    for place, gap in zip(places, gaps, strict=True):
-        test = drawn.get(place)
+    for pair, gap in zip(pairs, gaps, strict=True):
+        test = random.get(pair)
         if gap is not None and gap.p_sign_flip is not None:
             tests.append(FlipTest(gap.p_sign_flip, None, exact=True))
         else:
@@ -190,7 +192,7 @@ def pair_tables(aligned: AlignedRuns) -> PairTables:
     tables = pairwise_tables(aligned.success)
     if not aligned.repeated:
         return tables
-    times = np.array([copies(order) for order in aligned.orders])
+    times = np.array([copy_count(order) for order in aligned.orders])
     common = np.gcd(times[tables.first], times[tables.second])
     counts = {name: getattr(tables, name) // common for name in ("n_ff", "n_sf", "n_fs", "n_ss")}
     return replace(tables, **counts)
@@ -204,13 +206,6 @@ def chosen_tables(tables: PairTables, baseline: int | None) -> PairTables:
     return PairTables(*(getattr(tables, name)[keep] for name in PairTables.__dataclass_fields__))
 
 
-def _differences(values: Cells, places: RunPairs, multiplicity: Multiplicity) -> list[Estimate | None]:
-    """The difference of every pair in the measure that is compared, by the design."""
-    if multiplicity is Multiplicity.MAX_T:
-        return values.simultaneous_differences(places)
-    return values.differences(places, lambda p_values: adjusted(p_values, multiplicity))
-
-
 def with_margins(
     pairs: Sequence[Pair], runs: Sequence[Estimate | None], study: Measurement, margin: float, *, paired: bool
 ) -> list[Pair]:
@@ -220,30 +215,30 @@ def with_margins(
     sign, sample = -1 if study.measure.larger_is_better is False else 1, study.sampling.sample
 
     def test(pair: Pair) -> Equivalence | None:
-        one = pair.estimate
-        sides = [one] if paired else [runs[pair.a], runs[pair.b]]
-        if one is not None and one.interval is not None and all(side is not None and side.se > 0 for side in sides):
-            return equivalent(sign * one.value, one.se, margin=margin, df=one.df, alpha=alpha, widest=high - low)
+        gap = pair.estimate
+        sides = [gap] if paired else [runs[pair.a], runs[pair.b]]
+        if gap is not None and gap.interval is not None and all(side is not None and side.se > 0 for side in sides):
+            return equivalent(sign * gap.value, gap.se, margin=margin, df=gap.df, alpha=alpha, widest=high - low)
         if not paired:
-            return None if one is None or one.interval is None else by_limits(one)
+            return None if gap is None or gap.interval is None else by_limits(gap)
         if pair.other_measure:
             return None
         # Without a design, or without variance: the score test, with the effective number of cases.
-        effect = 1.0 if one is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
+        effect = 1.0 if gap is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
         table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
         return paired_equivalent(table, margin=margin, alpha=alpha, design_effect=effect)
 
-    def by_limits(one: Estimate) -> Equivalence:
+    def by_limits(gap: Estimate) -> Equivalence:
         """A run without variance is not certain: its own limits say how far off it may be."""
 
         def limits(confidence: float) -> Interval:
-            interval = one.at(confidence)
+            interval = gap.at(confidence)
             return Interval(*sorted((-math.inf, math.inf) if interval is None else (sign * end for end in interval)))
 
         return equivalent_by_limits(limits, margin=margin, alpha=alpha, widest=high - low)
 
     tests = correct_margins([test(pair) for pair in pairs])
-    return [replace(pair, equivalence=one) for pair, one in zip(pairs, tests, strict=True)]
+    return [replace(pair, equivalence=test) for pair, test in zip(pairs, tests, strict=True)]
 
 
 def check_margin(measure: Measure, margin: float) -> None:
@@ -270,28 +265,23 @@ def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | No
     return [None if test is None else MarginTest(*next(corrected)) for test in tests]
 
 
-def win_rates(
-    study: Measurement, places: Sequence[tuple[int, int]], multiplicity: Multiplicity
-) -> list[WinRate | None] | None:
-    """Of every pair; None if the measure is not a value of each record, or nobody has said which value wins."""
+def win_rates(study: Measurement, pairs: RunPairs, multiplicity: Multiplicity) -> list[WinRate | None] | None:
+    """How often the first run of each pair has the better value of a case, ties counting half.
+
+    None if the measure is not a value of each record, or nobody has said which value wins.
+    """
     measure, aligned = study.measure, study.aligned
     name = measure.name.removeprefix(VALUES)
     is_value = measure.reads is Reads.VALUES and name in aligned.value_names()
-    if not (is_value and measure.directed and places):
+    if not (is_value and measure.directed and pairs):
         return None
     values = aligned.value(name) * (1.0 if measure.larger_is_better else -1.0)
-    points = [_points(values[a], values[b]) for a, b in places]
-    estimates = with_adjusted([_estimate(study, one) for one in points], _of_p_values(multiplicity))
-    return [None if made is None else _counted(one, made) for one, made in zip(points, estimates, strict=True)]
-
-
-def _counted(points: FloatArray, estimate: Estimate) -> WinRate:
-    wins, ties, losses = (int(np.count_nonzero(points == point)) for point in (1.0, EVEN, 0.0))
-    return WinRate(wins, ties, losses, estimate)
-
-
-def _of_p_values(multiplicity: Multiplicity) -> Multiplicity:
-    return Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity
+    points = [_points(values[a], values[b]) for a, b in pairs]
+    correction = Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity
+    rates = with_adjusted([_win_rate(study, of_pair) for of_pair in points], correction)
+    wins, ties, losses = ([int(np.count_nonzero(row == point)) for row in points] for point in (1.0, EVEN, 0.0))
+    rows = zip(wins, ties, losses, rates, strict=True)
+    return [None if rate is None else WinRate(win, tie, loss, rate) for win, tie, loss, rate in rows]
 
 
 def _points(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -300,21 +290,21 @@ def _points(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isnan(first) | np.isnan(second), np.nan, points))
 
 
-def _estimate(study: Measurement, points: FloatArray) -> Estimate | None:
+def _win_rate(study: Measurement, points: FloatArray) -> Estimate | None:
     known = ~np.isnan(points)
     if not known.any():
         return None
     counted = known.astype(np.float64)[:, None]
     statistic = ratio(np.nan_to_num(points)[:, None], counted, bounds=(0.0, 1.0), counted=counted)
     try:
-        one = make_estimates(study.sampling.sample, statistic, study.replication).estimate(0)
+        estimate = make_estimates(study.sampling.sample, statistic, study.replication).estimate(0)
     except ValueError:
         # Half of the units may have no value at all.
         return None
-    return one if one.interval is None else replace(one, p_value=p_of_limits(lambda level: _from_even(one, level)))
 
+    def from_even(confidence: float) -> Interval:
+        """The limits of the distance from an even chance."""
+        limits = estimate.at(confidence) or Interval(0.0, 1.0)
+        return Interval(limits.low - EVEN, limits.high - EVEN)
 
-def _from_even(one: Estimate, confidence: float) -> Interval:
-    """The limits of the distance from an even chance."""
-    limits = one.at(confidence) or Interval(0.0, 1.0)
-    return Interval(limits.low - EVEN, limits.high - EVEN)
+    return estimate if estimate.interval is None else replace(estimate, p_value=p_of_limits(from_even))

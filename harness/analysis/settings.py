@@ -11,7 +11,7 @@ import numpy as np
 from harness.analysis.align import AlignedRuns, Run, align, outcome_codes
 from harness.analysis.cells import Measurement
 from harness.analysis.decisions import Setting
-from harness.analysis.matching import taken
+from harness.analysis.matching import take
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, find_measure
@@ -75,7 +75,7 @@ def blocks(
 ) -> Iterator[tuple[list[int], AlignedRuns]]:
     """The settings as runs, some at a time, and which they are; those `beside` come last in every block.
 
-    Settings of the same transcripts are taken together, so that these are read once.
+    Settings of the same transcripts are take together, so that these are read once.
     """
     by_run: dict[tuple[Path, ...], list[int]] = {}
     for place, setting in enumerate(settings):
@@ -98,7 +98,7 @@ def decided_runs(settings: Sequence[Setting], columns: Mapping[tuple[Path, ...],
     numbers = [wanted.index(one.transcripts) for one in settings]
     runs = [_decided(columns[one.transcripts], one) for one in settings]
     orders = [aligned.orders[number] for number in numbers]
-    outcome = np.stack([taken(run.outcome, order) for run, order in zip(runs, orders, strict=True)])
+    outcome = np.stack([take(run.outcome, order) for run, order in zip(runs, orders, strict=True)])
     return dataclasses.replace(
         aligned,
         names=[run.header.algorithm.name for run in runs],

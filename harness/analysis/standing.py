@@ -53,16 +53,16 @@ def run_standing(run: Run) -> RunStanding:
     """Where it stands; a HateError if its sample or its records do not have the measure."""
     options = ranking_options(run.columns.header, run.columns.columns)
     comparison = compare_runs([run], options, resources=False)
-    (own,) = comparison.runs
-    if own.value is None:
+    (summary,) = comparison.runs
+    if summary.value is None:
         raise TranscriptError(f"{run.source}: these records have no {comparison.measure.name}")
     measure, sampling = comparison.measure, comparison.sampling
-    interval = own.interval if own.estimate is None else own.estimate.interval
+    interval = summary.interval if summary.estimate is None else summary.estimate.interval
     return RunStanding(
-        standing=Standing(measure.name, own.value, float(measure.merit(own.value))),
+        standing=Standing(measure.name, summary.value, float(measure.merit(summary.value))),
         interval=interval or Interval(*measure.bounds),
         confidence=comparison.confidence,
-        method=None if own.estimate is None else own.estimate.method,
+        method=None if summary.estimate is None else summary.estimate.method,
         target=sampling.target if sampling.known else None,
         stratum=sampling.stratum,
     )
@@ -71,7 +71,7 @@ def run_standing(run: Run) -> RunStanding:
 def standing_of(path: Path) -> Standing | None:
     """What a judged run is ranked by; None if its sample gives no such number."""
     try:
-        found = run_standing(read_ranked(path, path.name)).standing
+        standing = run_standing(read_ranked(path, path.name)).standing
     except HateError:
         return None
-    return found if math.isfinite(found.merit) else None
+    return standing if math.isfinite(standing.merit) else None

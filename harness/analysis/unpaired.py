@@ -16,12 +16,11 @@ from harness.analysis.matching import agreed_direction, check_same_metric
 from harness.analysis.pairs import Pair
 from harness.analysis.run_identity import check_same_version
 from harness.errors import UsageError
-from harness.measures import MEASURES, Measure, Reads
+from harness.measures import MEASURES, Reads
 from harness.measures.values import VALUES
 from harness.stats.differences import unpaired_difference
 from harness.stats.estimate import Estimate, independent_difference, with_adjusted
 from harness.stats.multiplicity import Multiplicity, adjusted
-from harness.transcript.format import Header
 
 MAX_NAMED = 5
 # Shares of strata that differ by more get a note.
@@ -41,9 +40,13 @@ def align_alone(runs: Sequence[Run], *, partial: bool) -> list[AlignedRuns]:
 def comparable(studies: Sequence[Measurement]) -> list[Measurement]:
     """Studies of one run each, by the same measure; a UsageError if they do not have the same strata."""
     names, headers = ([getattr(study.aligned, of)[0] for study in studies] for of in ("names", "headers"))
-    measure = _agreed(studies[0].measure, names, headers)
+    measure = studies[0].measure
+    if measure.reads is Reads.VALUES:
+        # The header of any of the runs may say which values are better.
+        larger = agreed_direction(names, headers, measure.name.removeprefix(VALUES))
+        measure = measure if larger is None else replace(measure, larger_is_better=larger)
     for study in studies[1:]:
-        first, other = (set(one.sampling.shares) for one in (studies[0], study))
+        first, other = (set(sampling.shares) for sampling in (studies[0].sampling, study.sampling))
         if first != other:
             only = [f"{_some(first - other)} only in {names[0]}"] * bool(first - other)
             only += [f"{_some(other - first)} only in {study.aligned.names[0]}"] * bool(other - first)
@@ -53,14 +56,6 @@ def comparable(studies: Sequence[Measurement]) -> list[Measurement]:
     return [replace(study, measure=measure) for study in studies]
 
 
-def _agreed(measure: Measure, names: Sequence[str], headers: Sequence[Header]) -> Measure:
-    """A measure of one of some runs, with the direction of a recorded value that the header of another may have."""
-    if measure.reads is not Reads.VALUES:
-        return measure
-    larger = agreed_direction(names, headers, measure.name.removeprefix(VALUES))
-    return measure if larger is None else replace(measure, larger_is_better=larger)
-
-
 def _some(names: set[str]) -> str:
     ordered = sorted(names)
     return ", ".join(ordered[:MAX_NAMED]) + (", ..." if len(ordered) > MAX_NAMED else "")
@@ -68,25 +63,25 @@ def _some(names: set[str]) -> str:
 
 def unpaired_pairs(runs: Sequence[RunSummary], multiplicity: Multiplicity) -> list[Pair]:
     """All pairs of runs that have nothing in common."""
-    places, study = list(combinations(range(len(runs)), 2)), runs[0].study
+    pairs, study = list(combinations(range(len(runs)), 2)), runs[0].study
     tallies = [(run.counts.successes, run.aligned.n) for run in runs]
-    plain = [unpaired_difference(tallies[a], tallies[b], confidence=study.replication.confidence) for a, b in places]
-    gaps = with_adjusted([difference_of(runs[a].estimate, runs[b].estimate) for a, b in places], multiplicity)
-    p_values = adjusted([one.p_fisher for one in plain], multiplicity).tolist()
+    plain = [unpaired_difference(tallies[a], tallies[b], confidence=study.replication.confidence) for a, b in pairs]
+    gaps = with_adjusted([difference_of(runs[a].estimate, runs[b].estimate) for a, b in pairs], multiplicity)
+    p_values = adjusted([difference.p_fisher for difference in plain], multiplicity).tolist()
     return [
         Pair(
             a,
             b,
-            one.difference,
-            one.interval,
-            z=one.z,
-            p_chi2=one.p_z,
-            p_exact=one.p_fisher,
+            difference.difference,
+            difference.interval,
+            z=difference.z,
+            p_chi2=difference.p_z,
+            p_exact=difference.p_fisher,
             p_adjusted=p,
             estimate=gap,
             other_measure=study.measure is not MEASURES["rate"],
         )
-        for (a, b), one, p, gap in zip(places, plain, p_values, gaps, strict=True)
+        for (a, b), difference, p, gap in zip(pairs, plain, p_values, gaps, strict=True)
     ]
 
 
@@ -94,8 +89,8 @@ def unpaired_cautions(studies: Sequence[Measurement]) -> list[str]:
     """Samples that could have been matched, or that are mixed differently."""
     notes, first = [], studies[0]
     for study in studies[1:]:
-        names = [one.aligned.names[0] for one in (first, study)]
-        digests = {one.aligned.headers[0].test.digest for one in (first, study)}
+        names = [aligned.names[0] for aligned in (first.aligned, study.aligned)]
+        digests = {aligned.headers[0].test.digest for aligned in (first.aligned, study.aligned)}
         if set(study.aligned.ids) == set(first.aligned.ids) and len(digests) == 1:
             notes.append(
                 f"{names[0]} and {names[1]} ran on the same cases: leave out --unpaired for a sharper comparison."
@@ -110,9 +105,9 @@ def unpaired_cautions(studies: Sequence[Measurement]) -> list[str]:
     return notes
 
 
-def difference_of(one: Estimate | None, other: Estimate | None) -> Estimate | None:
+def difference_of(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     """The difference of two samples that have nothing in common; None if one of them has no value."""
-    return None if one is None or other is None else independent_difference(one, other)
+    return None if a is None or b is None else independent_difference(a, b)
 
 
 def by_group(studies: Sequence[Measurement], multiplicity: Multiplicity, by: str) -> Breakdown:
@@ -121,7 +116,7 @@ def by_group(studies: Sequence[Measurement], multiplicity: Multiplicity, by: str
     for part in [] if whole else crossed_columns(by):
         if BINS.fullmatch(part) and studies[0].aligned.column(part) is None:
             raise UsageError(f"--by {part}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
-    parts = [_groups(study, by) for study in studies]
+    parts = [_group_estimates(study, by) for study in studies]
     # In the order of the first run that has them, in which bins of a number are sorted.
     values = list(dict.fromkeys(value for groups in parts for value in groups))
     columns = [name for name, _ in values[0]]
@@ -137,7 +132,9 @@ def by_group(studies: Sequence[Measurement], multiplicity: Multiplicity, by: str
     return Breakdown(CROSS.join(columns), rows, [None] * len(studies), [None] * len(pairs))
 
 
-def _groups(study: Measurement, by: str) -> dict[tuple[tuple[str, str], ...], tuple[Estimate | None, int, int]]:
+def _group_estimates(
+    study: Measurement, by: str
+) -> dict[tuple[tuple[str, str], ...], tuple[Estimate | None, int, int]]:
     """The estimate of each group, and the numbers of its cases and answers, by its value in each column."""
     groups, result = groups_of(study.aligned, by), {}
     for code in range(len(groups.labels)):

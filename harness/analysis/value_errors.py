@@ -69,13 +69,17 @@ def _bins(study: Measurement, truth: FloatArray) -> list[ErrorBin]:
         return []
     try:
         groups = several_groups(study.aligned, f"truth:{count}")
-        places = [place for place, label in enumerate(groups.labels) if label != NO_VALUE]
-        cells = study.cells([(0, groups.codes == place) for place in places])
+        members = [groups.codes == code for code, label in enumerate(groups.labels) if label != NO_VALUE]
+        cells = study.cells([(0, inside) for inside in members])
     except UsageError:
         # All cases have the same truth, or so few units have cases in a bin that it has no error.
         return []
-    found = [(float(truth[groups.codes == place].mean()), cells.estimate(cell)) for cell, place in enumerate(places)]
-    return [ErrorBin(middle, one) for middle, one in found if one is not None]
+    biases = [cells.estimate(cell) for cell in range(len(members))]
+    return [
+        ErrorBin(float(truth[inside].mean()), bias)
+        for inside, bias in zip(members, biases, strict=True)
+        if bias is not None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
