@@ -89,7 +89,7 @@ class AlignedRuns:
         """How many cases some of the records are of."""
         if not self.repeated:
             return int(inside.sum())
-        return len({self.ids[place] for place in np.flatnonzero(inside).tolist()})
+        return len({self.ids[record] for record in np.flatnonzero(inside).tolist()})
 
     @cached_property
     def error_kinds(self) -> list[dict[str, int]]:
@@ -122,19 +122,19 @@ class AlignedRuns:
         return self._numbers([run.rank for run in self.runs])
 
     def _numbers(self, of_runs: Sequence[FloatArray]) -> FloatArray:
-        return np.stack([take(own, order) for own, order in zip(of_runs, self.orders, strict=True)])
+        return np.stack([take(numbers, order) for numbers, order in zip(of_runs, self.orders, strict=True)])
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves; a TranscriptError if answers have none."""
         if not self.scored:
-            places = zip(self.names, self.runs, self.orders, strict=True)
-            self.scored.extend([self._scored_cases(name, run, order) for name, run, order in places])
+            cases = []
+            for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
+                _check_scores(name, run)
+                of_run = curve_scores(run, name)
+                scores, larger = take(of_run.scores, order), of_run.larger_is_better
+                cases.append(make_scored_cases(scores, self.positive, larger_is_better=larger))
+            self.scored.extend(cases)
         return list(self.scored)
-
-    def _scored_cases(self, name: str, run: Columns, order: IntArray) -> ScoredCases:
-        _check_scores(name, run)
-        scored = curve_scores(run, name)
-        return make_scored_cases(take(scored.scores, order), self.positive, larger_is_better=scored.larger_is_better)
 
     def elements(self) -> list[ScoredElements] | None:
         """What the cases of every run consist of, with scores; None for tasks whose curves are over cases."""
@@ -142,7 +142,7 @@ class AlignedRuns:
 
     @cached_property
     def _elements(self) -> list[ScoredElements] | None:
-        found = []
+        scored = []
         for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
             elements = curve_elements(run, name)
             if elements is None:
@@ -150,8 +150,8 @@ class AlignedRuns:
             if not elements.has_negatives:
                 what = f"places without {elements.words} cannot be counted, so there is no false positive rate"
                 raise TranscriptError(f"{name}: {what}; use ap, recall or precision")
-            found.append(scored_elements(elements, order))
-        return found
+            scored.append(scored_elements(elements, order))
+        return scored
 
     @property
     def measure_names(self) -> Mapping[str, str]:
@@ -165,13 +165,13 @@ class AlignedRuns:
         of_record = np.array([numbers[case] for case in self.ids], dtype=np.intp)
         # Scores are hardly ever equal: what is voted on is then the decision.
         is_score = self.headers[0].test.find_task().shows_claim
-        found = []
+        attempts = []
         for run in self.runs:
-            own = np.array([numbers.get(case, -1) for case in run.ids], dtype=np.intp)
-            label = np.zeros(own.size, dtype=np.intp) if is_score else run.actual.codes.astype(np.intp)
-            kept = own >= 0
-            found.append(Attempts(own[kept], run.success[kept], label[kept], len(numbers)))
-        return found, of_record
+            case = np.array([numbers.get(name, -1) for name in run.ids], dtype=np.intp)
+            label = np.zeros(case.size, dtype=np.intp) if is_score else run.actual.codes.astype(np.intp)
+            kept = case >= 0
+            attempts.append(Attempts(case[kept], run.success[kept], label[kept], len(numbers)))
+        return attempts, of_record
 
     def value_names(self) -> list[str]:
         """The named values that records of all runs have."""
@@ -190,9 +190,9 @@ class AlignedRuns:
 
     def value(self, name: str) -> FloatArray:
         """A named value of the records, (m, n)."""
-        for own, run in zip(self.names, self.runs, strict=True):
+        for algorithm, run in zip(self.names, self.runs, strict=True):
             if name not in run.values:
-                raise TranscriptError(f"{own}: no record has the value '{name}'")
+                raise TranscriptError(f"{algorithm}: no record has the value '{name}'")
         return self._numbers([run.values[name] for run in self.runs])
 
     @property
@@ -226,17 +226,14 @@ class AlignedRuns:
 
     @property
     def params(self) -> list[Mapping[str, Any]]:
-        """The parameters of each run."""
         return [header.params for header in self.headers]
 
     def detail(self, name: str) -> list[list[Any]]:
         """What is recorded under `pixels` or `boxes`, for each run and case; None for a record without it."""
-        for own, run in zip(self.names, self.runs, strict=True):
+        for algorithm, run in zip(self.names, self.runs, strict=True):
             if name not in run.details:
-                raise TranscriptError(f"{own}: no record has {name}; only some tasks record them")
-        return [
-            [run.details[name][place] for place in order] for run, order in zip(self.runs, self.orders, strict=True)
-        ]
+                raise TranscriptError(f"{algorithm}: no record has {name}; only some tasks record them")
+        return [[run.details[name][row] for row in order] for run, order in zip(self.runs, self.orders, strict=True)]
 
     def column(self, name: str) -> Coded | None:
         """A column of the cases, by name; None if there is none."""
@@ -280,18 +277,23 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     check_same_test(sources, headers)
     check_same_metric(sources, headers)
     matched = matched_records(runs)
-    keys = [own for own, _ in matched]
-    by_key, left_out = orders_of(runs, keys, intersect=intersect or partial)
-    orders = [order if places is None else places[order] for (_, places), order in zip(matched, by_key, strict=True)]
+    by_key, left_out = orders_of(runs, [keys for keys, _ in matched], intersect=intersect or partial)
+    orders = [order if rows is None else rows[order] for (_, rows), order in zip(matched, by_key, strict=True)]
     check_agreement(runs, orders)
     first = runs[0].columns
     outcome = np.stack([take(run.columns.outcome, order) for run, order in zip(runs, orders, strict=True)])
     return AlignedRuns(
         names=names_of(runs),
         headers=headers,
-        counts=[_counts(run.columns, order) for run, order in zip(runs, orders, strict=True)],
+        counts=[
+            count_outcomes(
+                take(run.columns.outcome, _once(run.columns, order)),
+                errors=sum(_error_kinds(run.columns, order).values()),
+            )
+            for run, order in zip(runs, orders, strict=True)
+        ],
         ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
-        success=is_among(outcome, [code for code, one in enumerate(OUTCOMES) if one.success]),
+        success=is_among(outcome, [code for code, kind in enumerate(OUTCOMES) if kind.success]),
         outcome=outcome,
         cases=first,
         order=orders[0],
@@ -320,13 +322,8 @@ def _check_not_stopped(runs: Sequence[Run]) -> None:
             )
 
 
-def _counts(columns: Columns, order: IntArray) -> Counts:
-    errors = sum(_error_kinds(columns, order).values())
-    return count_outcomes(take(columns.outcome, _once(columns, order)), errors=errors)
-
-
 def _once(columns: Columns, order: IntArray) -> IntArray:
-    """The places of the records, each once: an answer that was given once is matched with all of several."""
+    """The rows of the records, each once: an answer that was given once is matched with all of several."""
     return np.unique(order) if len(order) > len(columns.ids) else order
 
 
@@ -334,18 +331,19 @@ def _error_kinds(columns: Columns, order: IntArray) -> dict[str, int]:
     if not len(columns.error.labels):
         return {}
     codes = take(columns.error.codes, _once(columns, order))
-    found = Counter(dict(enumerate(np.bincount(codes[codes >= 0], minlength=len(columns.error.labels)).tolist())))
-    return {columns.error.labels[code]: count for code, count in found.most_common() if count}
+    counts = Counter(dict(enumerate(np.bincount(codes[codes >= 0], minlength=len(columns.error.labels)).tolist())))
+    return {columns.error.labels[code]: count for code, count in counts.most_common() if count}
 
 
 def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:
     """The number of each outcome."""
-    return Counts(**{one.value: int(np.count_nonzero(outcome == code)) for code, one in enumerate(OUTCOMES)}, ER=errors)
+    counts = {kind.value: int(np.count_nonzero(outcome == code)) for code, kind in enumerate(OUTCOMES)}
+    return Counts(**counts, ER=errors)
 
 
 def outcome_codes(accepted: BoolArray, positive: BoolArray) -> npt.NDArray[np.int8]:
     """The codes of the outcomes, from what was accepted."""
-    tp, fn, fp, tn = (np.int8(OUTCOMES.index(one)) for one in (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN))
+    tp, fn, fp, tn = (np.int8(OUTCOMES.index(kind)) for kind in (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN))
     return np.where(positive, np.where(accepted, tp, fn), np.where(accepted, fp, tn))
 
 

@@ -43,10 +43,12 @@ class CaseQuery:
         """The records that the query selects."""
         if not self._outcomes and not self.conditions:
             return block
-        return [trial for trial in block if self.selects_outcome(trial) and self._holds(trial)]
-
-    def _holds(self, trial: Trial) -> bool:
-        return all(condition.holds(field_value(trial, condition.name)) for condition in self.conditions)
+        return [
+            trial
+            for trial in block
+            if self.selects_outcome(trial)
+            and all(condition.holds(field_value(trial, condition.name)) for condition in self.conditions)
+        ]
 
     def check(self, known: Iterable[str]) -> None:
         """A UsageError for an unknown column."""
@@ -74,8 +76,8 @@ class TranscriptOverview:
     def add(self, block: list[Trial]) -> None:
         """Count more records, and collect their columns."""
         self.counts += Counts.of(block)
-        for names, own in ((self.columns, "columns"), (self.values, "values")):
-            for kind in dict.fromkeys(tuple(found) for found in map(attrgetter(own), block) if found):
+        for names, field_name in ((self.columns, "columns"), (self.values, "values")):
+            for kind in dict.fromkeys(tuple(part) for part in map(attrgetter(field_name), block) if part):
                 names.update(dict.fromkeys(kind))
 
     def blocks(self, reader: TranscriptReader) -> Iterable[list[Trial]]:
@@ -111,7 +113,7 @@ def select_cases(path: Path, name: str, options: CaseOptions) -> CaseSelection:
             matches = query.selected(block)
             matching += len(matches)
             known = {*FIELDS, *run.columns, *run.values, *map(VALUES.__add__, run.values)}
-            present |= _present(matches, known - present)
+            present |= {name for name in known - present if field_values(matches, name).count(None) < len(matches)}
             selected += matches if kept else []
     query.check([*FIELDS, *run.columns, *run.values, *(VALUES + name for name in run.values)])
     count = matching if query.limit is None else min(matching, query.limit)
@@ -147,11 +149,6 @@ class SelectedTrials(Sequence[Trial]):
                 yield self.query.selected(block)
 
 
-def _present(trials: Sequence[Trial], names: Iterable[str]) -> set[str]:
-    """Which of the names have a value in some record."""
-    return {name for name in names if field_values(trials, name).count(None) < len(trials)}
-
-
 def field_values(trials: Sequence[Trial], name: str) -> list[Any]:
     """`field_value` of many records."""
     if name not in FIELDS or name == "truth":
@@ -166,21 +163,18 @@ def field_values(trials: Sequence[Trial], name: str) -> list[Any]:
 
 def field_value(trial: Trial, name: str) -> Any:
     """A field of a record; None if it has none. `truth` is the real class, even if the record only has the claim."""
+    value: Any
     if name == "truth" and trial.truth is UNSET:
         value = trial.expect if trial.outcome in _POSITIVE else None
     elif name in FIELDS:
         value = getattr(trial, name)
     else:
-        value = _column_or_value(trial, name)
+        # A column of the case, else a value by name; `values.NAME` is always the value.
+        if trial.columns and name in trial.columns:
+            return trial.columns[name]
+        values = trial.values or {}
+        value = values.get(name, values.get(name.removeprefix(VALUES)))
     return None if value is UNSET else value
-
-
-def _column_or_value(trial: Trial, name: str) -> Any:
-    """A column of the case, else a value by name; `values.NAME` is always the value."""
-    if trial.columns and name in trial.columns:
-        return trial.columns[name]
-    values = trial.values or {}
-    return values.get(name, values.get(name.removeprefix(VALUES)))
 
 
 def _check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
@@ -203,6 +197,8 @@ def sort_by(items: Iterable[Any], keys: Sequence[str], get: Callable[[Any, str],
 
 
 Key = str | tuple[str, int]
+# Records without a match so far, each with its position in the run.
+Waiting = dict[Key, tuple[int, Trial]]
 
 
 class TrialPair(NamedTuple):
@@ -229,8 +225,8 @@ class Pairing:
 
     def __init__(self, names: tuple[str, str]) -> None:
         # Records still without a match, with their positions; at the end, those that only one run has.
-        self.waiting_a: dict[Key, tuple[int, Trial]] = {}
-        self.waiting_b: dict[Key, tuple[int, Trial]] = {}
+        self.waiting_a: Waiting = {}
+        self.waiting_b: Waiting = {}
         self._names = names
         self._done: set[Key] = set()
 
@@ -238,40 +234,35 @@ class Pairing:
         """Every case that both have."""
         both = zip_longest(chain.from_iterable(a), chain.from_iterable(b))
         waiting_a, waiting_b, done = self.waiting_a, self.waiting_b, self._done
-        for position, (one, other) in enumerate(both):
+        for position, (of_a, of_b) in enumerate(both):
             # A fast path for the usual case: both runs have this case here, for the first time.
-            if one is not None and other is not None and one.id == other.id:
-                key = key_of(one)
-                if key == key_of(other) and not (key in done or key in waiting_a or key in waiting_b):
+            if of_a is not None and of_b is not None and of_a.id == of_b.id:
+                key = key_of(of_a)
+                if key == key_of(of_b) and not (key in done or key in waiting_a or key in waiting_b):
                     done.add(key)
-                    yield TrialPair(position, one, other)
+                    yield TrialPair(position, of_a, of_b)
                     continue
-            if one is not None:
-                yield from self._meet_a(position, one)
-            if other is not None:
-                yield from self._meet_b(position, other)
+            if of_a is not None:
+                other = self._match(position, of_a, waiting_a, waiting_b, self._names[0])
+                if other is not None:
+                    yield TrialPair(position, of_a, other[1])
+            if of_b is not None:
+                other = self._match(position, of_b, waiting_b, waiting_a, self._names[1])
+                if other is not None:
+                    yield TrialPair(other[0], other[1], of_b)
 
-    def _meet_a(self, position: int, trial: Trial) -> Iterator[TrialPair]:
+    def _match(
+        self, position: int, trial: Trial, waiting: Waiting, others: Waiting, name: str
+    ) -> tuple[int, Trial] | None:
+        """The other run's record of this case, with its position; None if this one has to wait for it."""
         key = key_of(trial)
-        self._check_new(key, self.waiting_a, self._names[0])
-        if key in self.waiting_b:
-            self._done.add(key)
-            yield TrialPair(position, trial, self.waiting_b.pop(key)[1])
-        else:
-            self.waiting_a[key] = (position, trial)
-
-    def _meet_b(self, position: int, trial: Trial) -> Iterator[TrialPair]:
-        key = key_of(trial)
-        self._check_new(key, self.waiting_b, self._names[1])
-        if key in self.waiting_a:
-            self._done.add(key)
-            yield TrialPair(self.waiting_a[key][0], self.waiting_a.pop(key)[1], trial)
-        else:
-            self.waiting_b[key] = (position, trial)
-
-    def _check_new(self, key: Key, waiting: dict[Key, tuple[int, Trial]], name: str) -> None:
         if key in waiting or key in self._done:
             raise TranscriptError(f"{name}: case '{key_text(key)}' occurs twice; remove one of the two records")
+        if key not in others:
+            waiting[key] = (position, trial)
+            return None
+        self._done.add(key)
+        return others.pop(key)
 
 
 # The fields that come from the run; all others belong to the case and are the same in both runs.
@@ -312,9 +303,9 @@ class Differences:
 
 def pair_value(pair: TrialPair, name: str) -> Any:
     """A field of a case in two runs: `score_a` and `score_b` are the runs'; `score` is the first run's."""
-    own, _, side = name.rpartition("_")
-    if own in OF_RUN and side in ("a", "b"):
-        return field_value(pair.a if side == "a" else pair.b, own)
+    of_run, _, side = name.rpartition("_")
+    if of_run in OF_RUN and side in ("a", "b"):
+        return field_value(pair.a if side == "a" else pair.b, of_run)
     value = field_value(pair.a, name)
     return field_value(pair.b, name) if value is None and name not in OF_RUN else value
 
@@ -329,13 +320,13 @@ def find_differences(paths: tuple[Path, Path], names: tuple[str, str], options: 
         check_same_test(names, [reader.header for reader in readers])
         a, b = (TranscriptOverview(reader.header) for reader in readers)
         for pair in pairing.pairs(a.blocks(readers[0]), b.blocks(readers[1])):
-            kind = _kind(pair)
+            kind = _difference_kind(pair)
             tally["common"] += 1
             if kind:
                 tally[kind] += 1
                 if (options.answers or kind != "other_answers") and _selects(pair, query):
                     selected.append(pair)
-    query.check(_known([*a.columns, *b.columns]))
+    query.check([*FIELDS, *(f"{name}_{side}" for name in OF_RUN for side in "ab"), *a.columns, *b.columns])
     selected.sort(key=lambda pair: pair.position)
     return Differences(
         a=a,
@@ -348,13 +339,13 @@ def find_differences(paths: tuple[Path, Path], names: tuple[str, str], options: 
     )
 
 
-def _kind(pair: TrialPair) -> str:
+def _difference_kind(pair: TrialPair) -> str:
     """Which count a pair belongs to; empty when there is no difference."""
-    one, other = pair.a, pair.b
-    if one.outcome is not other.outcome and one.outcome.success != other.outcome.success:
-        return "n_sf" if one.outcome.success else "n_fs"
-    same = one.actual == other.actual and one.error == other.error
-    return "" if same or _answer(one) == _answer(other) else "other_answers"
+    a, b = pair.a, pair.b
+    if a.outcome is not b.outcome and a.outcome.success != b.outcome.success:
+        return "n_sf" if a.outcome.success else "n_fs"
+    same = a.actual == b.actual and a.error == b.error
+    return "" if same or _answer(a) == _answer(b) else "other_answers"
 
 
 def _answer(trial: Trial) -> tuple[Any, Any]:
@@ -362,7 +353,7 @@ def _answer(trial: Trial) -> tuple[Any, Any]:
 
 
 def _selects(pair: TrialPair, query: CaseQuery) -> bool:
-    """Whether the query selects the pair; what concerns a run's own fields may hold for either run."""
+    """Whether the query selects the pair; a condition on a field of the run may hold for either run."""
     if not (query.selects_outcome(pair.a) or query.selects_outcome(pair.b)):
         return False
     for condition in query.conditions:
@@ -375,10 +366,6 @@ def _selects(pair: TrialPair, query: CaseQuery) -> bool:
     return True
 
 
-def _known(columns: Iterable[str]) -> list[str]:
-    return [*FIELDS, *(f"{name}_{side}" for name in OF_RUN for side in "ab"), *columns]
-
-
-def _unmatched(waiting: dict[Key, tuple[int, Trial]]) -> UnmatchedCases:
+def _unmatched(waiting: Waiting) -> UnmatchedCases:
     first = sorted(waiting, key=lambda key: waiting[key][0])[:MAX_NAMED]
     return UnmatchedCases(len(waiting), [key_text(key) for key in first])

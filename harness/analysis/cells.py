@@ -143,15 +143,12 @@ class GroupCells:
         """Every run in every group, run by run; None unless all of them have a value."""
         key = (tuple(runs), tuple(groups))
         if self._last is None or self._last[0] != key:
-            self._last = (key, self._found(*key))
+            try:
+                cells = self.study.cells([(run, self.members[group]) for run in runs for group in groups])
+            except UsageError:
+                cells = Cells(None, {})
+            self._last = (key, cells if len(cells.index) == len(runs) * len(groups) else None)
         return self._last[1]
-
-    def _found(self, runs: Sequence[int], groups: Sequence[int]) -> Cells | None:
-        try:
-            cells = self.study.cells([(run, self.members[group]) for run in runs for group in groups])
-        except UsageError:
-            return None
-        return cells if len(cells.index) == len(runs) * len(groups) else None
 
 
 def replication_of(options: ReplicationOptions) -> Replication:

@@ -26,7 +26,7 @@ from harness.stats.identification import (
     median_rank_statistic,
     replicated_cmc,
 )
-from harness.stats.ranks import Ranks, censored, median_rank
+from harness.stats.ranks import censored, median_rank
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Method, Replication
@@ -88,7 +88,14 @@ def ranks_of_matrix(matrix: Matrix, design: DesignOptions, *, diagonal: bool = F
 
     Without a design, people are the PSUs if a person has several probes.
     """
-    ranks = matrix.ranks() if not diagonal else _off_diagonal(matrix)
+    if diagonal:
+        rows, columns = matrix.shape
+        if rows != columns:
+            raise DataError(f"{matrix.name}: {rows} rows and {columns} columns; only a square matrix has a diagonal")
+        identities = Identities(matrix.rows.column(SUBJECT), matrix.columns.column(SUBJECT), np.arange(rows))
+        ranks = rank_probes(matrix, identities)
+    else:
+        ranks = matrix.ranks()
     if not ranks.enrolled.any():
         raise DataError(f"{matrix.name}: no probe's label is in the gallery; --identity says who a label is")
     who = matrix.rows.column(SUBJECT)
@@ -102,24 +109,14 @@ def ranks_of_matrix(matrix: Matrix, design: DesignOptions, *, diagonal: bool = F
     return ProbeRanks(matrix.name, ranks.rank, ranks.gallery, people, sampling, target, notes)
 
 
-def _off_diagonal(matrix: Matrix) -> Ranks:
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise DataError(f"{matrix.name}: {rows} rows and {columns} columns; only a square matrix has a diagonal")
-    who = Identities(matrix.rows.column(SUBJECT), matrix.columns.column(SUBJECT), np.arange(rows))
-    return rank_probes(matrix, who)
-
-
 def _sampling(matrix: Matrix, design: DesignOptions, several: bool) -> tuple[Sampling, str]:
     if design.weights not in (None, "cases"):
         raise UsageError("--weights is for transcripts; every probe of a matrix weighs the same")
     strata, stratum = _grouped(matrix.rows, design.stratum)
     units, psu = _grouped(matrix.rows, design.psu)
+    target = ""
     if several and design.stratum is None and design.psu is None:
-        units, psu = matrix.rows.column(SUBJECT), SUBJECT
-        target = "new people"
-    else:
-        target = ""
+        units, psu, target = matrix.rows.column(SUBJECT), SUBJECT, "new people"
     try:
         sample = make_sample(len(matrix.rows), strata=strata, units=units, lone=design.lone)
     except ValueError as error:
@@ -141,32 +138,32 @@ def match_curve(ranked: ProbeRanks, options: RankCurveOptions) -> Curve:
     method = Method.BOOTSTRAP if options.bands is BandMethod.BOOTSTRAP else Method.AUTO
     replication = Replication(method=method, confidence=options.confidence, seed=options.seed)
     try:
-        found, median = _cumulated(ranked, options, replication), _median(ranked, options.censor, replication)
+        curve, median = _cumulate(ranked, options, replication), _median(ranked, options.censor, replication)
     except ValueError as error:
         raise DataError(f"{ranked.name}: {error}") from None
-    bands = "" if options.bands is BandMethod.NONE else found.bands.method
-    none = np.full(found.ranks.size, np.nan)
+    bands = "" if options.bands is BandMethod.NONE else curve.bands.method
+    none = np.full(curve.ranks.size, np.nan)
     return Curve(
         name=ranked.name,
-        sizes={"probes": found.probes, "gallery": ranked.gallery, "people": ranked.people},
+        sizes={"probes": curve.probes, "gallery": ranked.gallery, "people": ranked.people},
         columns={
-            "rank": found.ranks.astype(np.float64),
-            "rate": found.bands.rate,
-            "low": found.bands.low if bands else none,
-            "high": found.bands.high if bands else none,
+            "rank": curve.ranks.astype(np.float64),
+            "rate": curve.bands.rate,
+            "low": curve.bands.low if bands else none,
+            "high": curve.bands.high if bands else none,
         },
         summaries={"median_rank": median},
         censored_at=options.censor,
         bands=bands,
         target="new probes" if bands == "wilson" else ranked.target,
         stratum=ranked.sampling.stratum,
-        whole=found.ranks.size,
+        whole=curve.ranks.size,
         notes=ranked.notes,
         has_negatives=False,
     )
 
 
-def _cumulated(ranked: ProbeRanks, options: RankCurveOptions, replication: Replication) -> Cmc:
+def _cumulate(ranked: ProbeRanks, options: RankCurveOptions, replication: Replication) -> Cmc:
     limit, kind, known = options.ranks or ranked.gallery, options.bands, ranked.sampling.known
     if kind is BandMethod.BOOTSTRAP and not known:
         rng = np.random.default_rng(options.seed)

@@ -184,7 +184,7 @@ def _paired(
         more["win_rate"] = wins
     pairs = make_pairs(chosen, rates, values, multiplicity, study.replication.confidence, more)
     runs = [RunSummary.of(study, number, values, operating) for number in range(len(aligned.names))]
-    groups, letters = ([], [""] * len(runs)) if baseline is not None else _letters(study, runs, pairs)
+    groups, letters = ([], [""] * len(runs)) if baseline is not None else _letter_groups(study, runs, pairs)
     seconds, memory = (costs[name].runs if name in costs else [None] * len(runs) for name in ("seconds", "memory"))
     runs = [
         replace(run, letters=shared, seconds=time, memory=size)
@@ -218,7 +218,7 @@ def _cautions(aligned: AlignedRuns) -> list[str]:
         return []
 
 
-def _letters(
+def _letter_groups(
     study: Measurement, runs: Sequence[RunSummary], pairs: Sequence[Pair]
 ) -> tuple[list[list[str]], list[str]]:
     """Sets of algorithms that cannot be told apart, the best first, and the letters of each algorithm."""
@@ -255,7 +255,11 @@ def costs_of(name: str, study: Measurement, pairs: Sequence[tuple[int, int]]) ->
 
 def runs_of_table(words: Sequence[str]) -> list[Run]:
     """Cases on which both failed, only A succeeded, only B succeeded, and both succeeded, in this order."""
-    counts = [_count(word) for word in words]
+    for word in words:
+        if not (word.isascii() and word.isdigit()):
+            what = f"'{word}' is not a count of cases; write four whole numbers, such as 58 31 9 902"
+            raise UsageError(f"--table: {what}")
+    counts = [int(word) for word in words]
     if len(counts) != 4:
         raise UsageError(
             f"--table: {len(counts)} numbers; expected four: both failed, only A right, only B right, both"
@@ -265,16 +269,10 @@ def runs_of_table(words: Sequence[str]) -> list[Run]:
     a = np.repeat([0, 1, 0, 1], counts)
     b = np.repeat([0, 0, 1, 1], counts)
     ids = [str(number) for number in range(a.size)]
-    return [_run(name, success, ids) for name, success in (("A", a), ("B", b))]
+    return [_run_of_success(name, success, ids) for name, success in (("A", a), ("B", b))]
 
 
-def _count(word: str) -> int:
-    if not (word.isascii() and word.isdigit()):
-        raise UsageError(f"--table: '{word}' is not a count of cases; write four whole numbers, such as 58 31 9 902")
-    return int(word)
-
-
-def _run(name: str, success: IntArray, ids: list[str]) -> Run:
+def _run_of_success(name: str, success: IntArray, ids: list[str]) -> Run:
     n = success.size
     header = Header(
         hate="transcript",

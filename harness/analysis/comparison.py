@@ -66,12 +66,10 @@ class RunSummary:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.aligned.names[self.number]
 
     @property
     def counts(self) -> Counts:
-        """Its outcomes."""
         return self.aligned.counts[self.number]
 
     @property
@@ -131,12 +129,10 @@ class Comparison:
 
     @property
     def replication(self) -> Replication:
-        """How errors are estimated."""
         return self.studies[0].replication
 
     @property
     def measure(self) -> Measure:
-        """What is compared."""
         return self.studies[0].measure
 
     @property
@@ -151,7 +147,6 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
-        """What the runs are called."""
         return [run.name for run in self.runs]
 
     @property
@@ -173,7 +168,6 @@ class Comparison:
 
     @property
     def confidence(self) -> float:
-        """Of intervals."""
         return self.replication.confidence
 
     @property

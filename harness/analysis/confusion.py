@@ -108,7 +108,7 @@ class ClassRates:
     def by_class(self, codes: IntArray, success: BoolArray) -> list[ClassRate]:
         """The share of successes within each class; -1 for cases that count for none."""
         if self._sample is not None and self._affordable:
-            return [self._of(label, codes == number, success) for number, label in enumerate(self._labels)]
+            return [self._rate_of(label, codes == number, success) for number, label in enumerate(self._labels)]
         # All classes at once: a mask for each of very many would fill the memory.
         inside, classes = codes >= 0, len(self._labels)
         weights = np.ones(len(codes)) if self._sample is None else self._sample.weights
@@ -123,12 +123,12 @@ class ClassRates:
             )
         ]
 
-    def _of(self, label: str, within: BoolArray, success: BoolArray) -> ClassRate:
+    def _rate_of(self, label: str, within: BoolArray, success: BoolArray) -> ClassRate:
         cases = self.count(within)
         if self._sample is None or not (self._sample.weights * within).any():
             return ClassRate(label, cases)
-        found = make_estimate(self._sample, shares([success & within], [within]), self._replication)
-        return ClassRate(label, cases, found.value, found.interval)
+        estimate = make_estimate(self._sample, shares([success & within], [within]), self._replication)
+        return ClassRate(label, cases, estimate.value, estimate.interval)
 
     def count(self, cases: BoolArray) -> int:
         """How many records these are."""
@@ -183,10 +183,12 @@ class Confusion:
 
 def confusions(runs: Sequence[Run], options: ConfusionOptions) -> list[Confusion]:
     """The matrices of transcripts of one test, all with the same labels."""
-    if (elements := _find_elements(runs, options)) is not None:
+    if (elements := _element_classes(runs, options)) is not None:
         aligned = align(runs, intersect=options.intersect, partial=options.partial)
         sampling = take_sample(aligned, options) if aligned.n > 1 else None
-        return [_element_confusion(aligned, number, one, sampling, options) for number, one in enumerate(elements)]
+        return [
+            _element_confusion(aligned, number, of_run, sampling, options) for number, of_run in enumerate(elements)
+        ]
     for run in runs:
         test = run.columns.header.test
         if not test.find_task(run.source).answers_classes:
@@ -224,8 +226,8 @@ def _confusion(
     rates = ClassRates(sampling, options.confidence, labels, copy_count(aligned.orders[number]))
     code = {label: number for number, label in enumerate(labels)}
     refusal, known = len(labels), truths.known
-    rows = np.array([code.get(one, -1) for one in truths.label.tolist()])
-    columns = np.array([code.get(one, refusal) for one in answers.label.tolist()])
+    rows = np.array([code.get(label, -1) for label in truths.label.tolist()])
+    columns = np.array([code.get(label, refusal) for label in answers.label.tolist()])
     flat = rows[known] * (refusal + 1) + columns[known]
     matrix = np.bincount(flat, minlength=refusal * (refusal + 1)).reshape(refusal, refusal + 1)
     # Where all cases of a class should be refused, a refusal is the right answer.
@@ -255,20 +257,20 @@ def matrix_difference(a: Confusion, b: Confusion) -> Matrix:
     return np.asarray(a.matrix - b.matrix)
 
 
-def _find_elements(runs: Sequence[Run], options: ConfusionOptions) -> list[ElementConfusion] | None:
+def _element_classes(runs: Sequence[Run], options: ConfusionOptions) -> list[ElementConfusion] | None:
     """The classes of what the cases of every run consist of, such as pixels; None if the task has none."""
-    found = []
+    elements = []
     for run in runs:
         header = run.columns.header
         params = dict(header.params) | ({} if options.threshold is None else {"threshold": options.threshold})
         try:
-            one = header.test.find_task(run.source).confusion(run.columns, header.test.rules, params)
+            of_run = header.test.find_task(run.source).confusion(run.columns, header.test.rules, params)
         except AnswerError as error:
             raise TranscriptError(f"{run.source}: {error}") from None
-        if one is None:
+        if of_run is None:
             return None
-        found.append(one)
-    return found
+        elements.append(of_run)
+    return elements
 
 
 def _element_confusion(
@@ -298,9 +300,9 @@ def _element_confusion(
             return ClassRate(label, count, float(above.sum() / total))
         counted = inside[:, None].astype(np.float64)
         statistic = ratio(above, below, bounds=(0.0, 1.0), counted=counted)
-        found = make_estimate(sampling.sample, statistic, replication)
-        methods.append(found.method)
-        return ClassRate(label, count, found.value, found.interval)
+        estimate = make_estimate(sampling.sample, statistic, replication)
+        methods.append(estimate.method)
+        return ClassRate(label, count, estimate.value, estimate.interval)
 
     truth, answer, kinds = elements.truth, elements.answer, list(enumerate(elements.labels))
     recall = [rate(label, truth == k, answer == k) for k, label in kinds]

@@ -177,7 +177,19 @@ def curves_json(
     """Several curves, and where they cross, if that was looked for."""
     payload: dict[str, Any] = {"curves": [_curve_json(curve) for curve in curves]}
     if crossed is not None:
-        payload |= {"crossings": [_crossing_json(pair, crossing) for pair in crossed for crossing in pair.crossings]}
+        payload["crossings"] = [
+            {
+                "a": pair.a,
+                "b": pair.b,
+                "fpr": crossing.fpr,
+                "tpr": crossing.tpr,
+                "threshold_a": crossing.threshold_a,
+                "threshold_b": crossing.threshold_b,
+                "above_before": pair.ahead(crossing),
+            }
+            for pair in crossed
+            for crossing in pair.crossings
+        ]
     return payload | {"confidence": confidence}
 
 
@@ -187,9 +199,9 @@ def _curve_json(curve: Curve) -> dict[str, Any]:
     payload: dict[str, Any] = {"name": curve.name, **curve.sizes}
     if "rank" in columns:
         return payload | _over_ranks(curve)
-    for name, one in curve.summaries.items():
-        payload |= {name: one.value, f"{name}_interval": one.interval, f"{name}_se": one.se}
-        payload[f"{name}_method"] = (summary_method(one) if name == "auc" else one.method) or None
+    for name, summary in curve.summaries.items():
+        payload |= {name: summary.value, f"{name}_interval": summary.interval, f"{name}_se": summary.se}
+        payload[f"{name}_method"] = (summary_method(summary) if name == "auc" else summary.method) or None
     payload |= {"bands": curve.bands or None, "target": curve.target or None, "whole": curve.whole, "points": columns}
     if curve.counts is not None:
         payload |= _over_thresholds(curve, curve.counts)
@@ -225,7 +237,7 @@ def _over_thresholds(curve: Curve, counts: ThresholdCounts) -> dict[str, Any]:
         "eer_threshold": curve.eer_threshold,
         "closed": counts.closed,
         "opened": counts.opened,
-        "operating": [_point_json(one) for one in curve.requested],
+        "operating": [_point_json(point) for point in curve.requested],
         "cost": None if curve.cost is None else _cost_json(curve.cost),
     }
     if band is not None:
@@ -274,15 +286,3 @@ def _mean_json(mean: MeanPoint) -> dict[str, Any]:
     if mean.ellipse is None:
         return payload
     return payload | {"ellipse": {"half_axes": mean.ellipse.half_axes, "angle": mean.ellipse.angle}}
-
-
-def _crossing_json(pair: CurveCrossings, crossing: Crossing) -> dict[str, Any]:
-    return {
-        "a": pair.a,
-        "b": pair.b,
-        "fpr": crossing.fpr,
-        "tpr": crossing.tpr,
-        "threshold_a": crossing.threshold_a,
-        "threshold_b": crossing.threshold_b,
-        "above_before": pair.ahead(crossing),
-    }

@@ -63,7 +63,6 @@ class CurveBasis:
 
     @property
     def sample(self) -> Sample:
-        """The cases as a sample."""
         return self.sampling.sample
 
     @property
@@ -144,7 +143,7 @@ def curve_estimate(basis: CurveBasis, summary: CurveSummary) -> Estimate:
 
 
 def curve_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> CurveBands | None:
-    """Bands at some places of the curve, at their thresholds; two-way ones choose the places themselves."""
+    """Bands at some points of the curve, at their thresholds; two-way ones choose the points themselves."""
     kind, confidence = basis.bands, basis.options.confidence
     if kind is BandMethod.NONE:
         return None
@@ -176,7 +175,7 @@ def precision_limits(basis: CurveBasis, counts: ThresholdCounts) -> PrecisionBan
 
 
 def fixed_bands(basis: CurveBasis, counts: ThresholdCounts, at: IntArray) -> FixedFprBands | None:
-    """Bands at the false positive rates of some places; None if the design has none, or none were requested."""
+    """Bands at the false positive rates of some points; None if the design has none, or none were requested."""
     kind = basis.bands
     if kind in (BandMethod.NONE, BandMethod.TWO_WAY):
         return None
@@ -205,7 +204,7 @@ def operating_point(counts: ThresholdCounts, at: PointLimit) -> OperatingPoint:
 
 def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointLimit) -> RequestedPoint:
     """An operating point; at a rate, its interval allows for a threshold that was set on these cases."""
-    estimate = _at_threshold(basis, counts, at.value) if at.of == "threshold" else _at_rate(basis, at)
+    estimate = _estimate_at_threshold(basis, counts, at.value) if at.of == "threshold" else _estimate_at_rate(basis, at)
     return RequestedPoint(at, operating_point(counts, at), estimate)
 
 
@@ -237,11 +236,14 @@ def least_cost(counts: ThresholdCounts, cost: ErrorCosts | None) -> DetectionCos
     return detection_cost(counts, prior=cost.prior, cost_miss=cost.fn, cost_false_alarm=cost.fp)
 
 
-def _at_rate(basis: CurveBasis, at: PointLimit) -> Estimate | None:
+def _estimate_at_rate(basis: CurveBasis, at: PointLimit) -> Estimate | None:
     if basis.subjects is not None:
         # No error is known for a point that moves with the subjects on both sides.
         return None
-    cases = basis.cases if at.of == "fpr" else _swapped(basis.cases)
+    cases = basis.cases
+    if at.of == "fnr":
+        # With refusing and accepting swapped, the false-positive rate is the false-negative rate, and vice versa.
+        cases = ScoredCases(-cases.better, ~cases.positive, cases.weights, cases.larger_is_better)
     sample = basis.sample if basis.sampling.known else None
     try:
         bands = fixed_fpr_bands(cases, sample, [at.value], confidence=basis.options.confidence)
@@ -251,12 +253,7 @@ def _at_rate(basis: CurveBasis, at: PointLimit) -> Estimate | None:
     return Estimate(1 - float(bands.tpr[0]), math.nan, bands.df, limits, basis.options.confidence, "linearised")
 
 
-def _swapped(cases: ScoredCases) -> ScoredCases:
-    """With refusing and accepting swapped: the false-positive rate becomes the false-negative rate, and vice versa."""
-    return ScoredCases(-cases.better, ~cases.positive, cases.weights, cases.larger_is_better)
-
-
-def _at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) -> Estimate:
+def _estimate_at_threshold(basis: CurveBasis, counts: ThresholdCounts, threshold: float) -> Estimate:
     """The false-negative rate at a threshold that was fixed before the data."""
     sign = 1.0 if counts.larger_is_better else -1.0
     refused = np.asarray(basis.cases.better < sign * threshold)

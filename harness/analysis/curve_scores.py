@@ -45,18 +45,14 @@ def scored_elements(elements: Elements, order: IntArray | None = None) -> Scored
     """The elements as curves use them; `order` says where the records of the cases are, if they were matched."""
     at, case = np.arange(elements.case.size), elements.case
     if order is not None:
-        at, case = _matched_elements(elements.case, order)
+        # The elements of the matched records, and the number of the case that each then belongs to.
+        by_record = np.argsort(case, kind="stable")
+        sizes = np.bincount(case, minlength=int(order.max(initial=-1)) + 1)
+        starts, sizes = (np.cumsum(sizes) - sizes)[order], sizes[order]
+        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at, case = by_record[np.repeat(starts, sizes) + within], np.repeat(np.arange(order.size), sizes)
     scored = make_scored_cases(elements.score[at], elements.positive[at], weights=elements.weight[at])
     return ScoredElements(scored, case)
-
-
-def _matched_elements(case: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """The elements of the matched records, and the number of the case that each then belongs to."""
-    by_record = np.argsort(case, kind="stable")
-    sizes = np.bincount(case, minlength=int(order.max(initial=-1)) + 1)
-    starts, sizes = (np.cumsum(sizes) - sizes)[order], sizes[order]
-    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return by_record[np.repeat(starts, sizes) + within], np.repeat(np.arange(order.size), sizes)
 
 
 def curve_scores(columns: Columns, source: str) -> CurveScores:

@@ -17,7 +17,7 @@ from harness.analysis.run_identity import run_names
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.model import plain_text
-from harness.options.curves import BandMethod, CurveOptions, PointLimit
+from harness.options.curves import BandMethod, CurveOptions
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, kish
 from harness.stats.curves.ellipses import ellipse_of_repeats
@@ -48,9 +48,9 @@ def make_curves(runs: Sequence[Run], options: CurveOptions, *, precise: bool = F
     if swept is not None and options.repeated:
         raise UsageError("--swept and --repeated exclude one another")
     if swept is not None:
-        return [curve_of_sweep(own, name, swept, options) for name, own in _settings(runs, swept).items()]
+        return [curve_of_sweep(group, name, swept, options) for name, group in _swept_settings(runs, swept).items()]
     if options.repeated:
-        return [_repeated(own, name, options) for name, own in _of_algorithms(runs).items()]
+        return [curve_of_repeats(group, name, options) for name, group in _by_algorithm(runs).items()]
     curves = []
     for run, name in zip(runs, names_of(runs), strict=True):
         elements = curve_elements(run.columns, run.source)
@@ -61,37 +61,24 @@ def make_curves(runs: Sequence[Run], options: CurveOptions, *, precise: bool = F
     return curves
 
 
-def _repeated(runs: Sequence[Run], name: str, options: CurveOptions) -> Curve:
-    first = runs[0].columns.header
-    if (elements := curve_elements(runs[0].columns, runs[0].source)) is not None:
-        raise UsageError(f"--repeated: {name} has scores of {elements.words}; leave it out for a curve for each run")
-    for run in runs[1:]:
-        if run.columns.header.params != first.params:
-            raise TranscriptError(
-                f"{run.source}: its parameters differ from those of {runs[0].source}; --repeated is for one algorithm "
-                "on different data, --swept PARAM for one algorithm with different parameters"
-            )
-    return curve_of_repeats(runs, name, options)
-
-
-def _settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
+def _swept_settings(runs: Sequence[Run], swept: str) -> dict[str, list[Run]]:
     """Runs that differ only in the swept parameter, by a name that has their other parameters if these vary."""
     settings: dict[str, list[Run]] = {}
-    for algorithm, own in _of_algorithms(runs).items():
+    for algorithm, same in _by_algorithm(runs).items():
         groups: dict[bytes, list[Run]] = {}
-        for run in own:
-            groups.setdefault(msgspec.json.encode(_others(run, swept), order="sorted"), []).append(run)
-        apart = differing_params([_others(group[0], swept) for group in groups.values()])
+        for run in same:
+            groups.setdefault(msgspec.json.encode(_other_params(run, swept), order="sorted"), []).append(run)
+        apart = differing_params([_other_params(group[0], swept) for group in groups.values()])
         names = run_names([algorithm] * len(apart), [f"{algorithm} {params_text(params)}".rstrip() for params in apart])
         settings |= dict(zip(names, groups.values(), strict=True))
     return settings
 
 
-def _others(run: Run, swept: str) -> dict[str, Any]:
+def _other_params(run: Run, swept: str) -> dict[str, Any]:
     return {name: value for name, value in run.columns.header.params.items() if name != swept}
 
 
-def _of_algorithms(runs: Sequence[Run]) -> dict[str, list[Run]]:
+def _by_algorithm(runs: Sequence[Run]) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.columns.header.algorithm.name, []).append(run)
@@ -122,7 +109,11 @@ class SweepRuns:
 
 def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOptions) -> Curve:
     """One algorithm at several values of a parameter, on the same cases."""
-    values = [_swept_value(run, param) for run in runs]
+    for run in runs:
+        params = run.columns.header.params
+        if param not in params:
+            raise UsageError(f"--swept {param}: {run.source} has no such parameter; {nearest(param, params)}")
+    values = [plain_text(run.columns.header.params[param]) for run in runs]
     if len(set(values)) < 2:
         raise TranscriptError(f"{runs[0].source}: {name} has only one value of '{param}'; a curve needs two or more")
     aligned = align(runs, partial=options.partial)
@@ -132,6 +123,8 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOpt
     front = _front(fpr, tpr)
     counts = _front_counts(fpr[front], tpr[front], [values[i] for i in front], settings)
     low, high, bands, target = _sweep_bands(settings, options)
+    if any(at.of == "threshold" for at in options.at):
+        raise UsageError("--at threshold= cannot be used with --swept: each point is a setting; use fpr= or fnr=")
     return Curve(
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
@@ -147,19 +140,12 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOpt
         stratum=settings.sampling.stratum,
         counts=counts,
         whole=len(runs),
-        requested=[_requested(counts, at) for at in options.at],
+        requested=[RequestedPoint(at, operating_point(counts, at)) for at in options.at],
         cost=least_cost(counts, options.cost),
         notes=_sweep_notes(param, len(runs), front.size),
         param=param,
         values=[values[i] for i in order],
     )
-
-
-def _swept_value(run: Run, param: str) -> str:
-    params = run.columns.header.params
-    if param not in params:
-        raise UsageError(f"--swept {param}: {run.source} has no such parameter; {nearest(param, params)}")
-    return plain_text(params[param])
 
 
 def _sweep_runs(aligned: AlignedRuns, values: list[str], options: CurveOptions) -> SweepRuns:
@@ -182,7 +168,10 @@ def _front(fpr: FloatArray, tpr: FloatArray) -> IntArray:
 def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], settings: SweepRuns) -> ThresholdCounts:
     """The front as a curve from (0, 0) to (1, 1)."""
     ends = np.array([0.0]), np.array([1.0])
-    sizes = [_size(settings, of) for of in (settings.positive, ~settings.positive)]
+    sizes = []
+    for of in (settings.positive, ~settings.positive):
+        weights = settings.weights[of]
+        sizes.append(ClassSize(int(np.count_nonzero(of)), float(weights.sum()), float(kish(weights))))
     return ThresholdCounts(
         threshold=np.array([np.inf, *map(_number, values), -np.inf]),
         tp=np.concatenate((ends[0], tpr, ends[1])) * sizes[0].weight,
@@ -193,11 +182,6 @@ def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], settings:
         opened=True,
         closed=True,
     )
-
-
-def _size(settings: SweepRuns, of: BoolArray) -> ClassSize:
-    w = settings.weights[of]
-    return ClassSize(int(np.count_nonzero(of)), float(w.sum()), float(kish(w)))
 
 
 def _number(text: str) -> float:
@@ -264,12 +248,6 @@ def _front_area(settings: SweepRuns, value: float, options: CurveOptions) -> Est
     return replace(make_estimate(settings.sampling.sample, statistic, replication), value=value)
 
 
-def _requested(counts: ThresholdCounts, at: PointLimit) -> RequestedPoint:
-    if at.of == "threshold":
-        raise UsageError("--at threshold= cannot be used with --swept: each point is a setting; use fpr= or fnr=")
-    return RequestedPoint(at, operating_point(counts, at))
-
-
 def _sweep_notes(param: str, runs: int, front: int) -> list[str]:
     notes = [
         f"{runs} values of {param}, one point each; the curve is closed by straight lines to (0, 0) and (1, 1), which "
@@ -287,15 +265,12 @@ def _sweep_notes(param: str, runs: int, front: int) -> list[str]:
 
 def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> Curve:
     """The mean curve, threshold by threshold, of two or more tests."""
-    if len(runs) < 2:
-        raise TranscriptError(
-            f"{runs[0].source}: the only transcript of {name}; --repeated needs two or more, on different data"
-        )
+    _check_repeats(runs, name)
     scored = [score_run(run, name, options) for run in runs]
-    if len({one.scored.larger_is_better for one in scored}) > 1:
+    if len({run.scored.larger_is_better for run in scored}) > 1:
         raise TranscriptError(f"{name}: similarities in one test, distances in another; they have no mean")
     thresholds = _pooled_thresholds(scored, options)
-    fpr, tpr = (np.stack(rates) for rates in zip(*(_rates_at(one.counts, thresholds) for one in scored), strict=True))
+    fpr, tpr = (np.stack(rates) for rates in zip(*(_rates_at(run.counts, thresholds) for run in scored), strict=True))
     counts = _mean_counts(scored, thresholds, fpr, tpr)
     low, high = _mean_limits(tpr, options)
     none = np.full(thresholds.size, np.nan)
@@ -303,9 +278,9 @@ def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> C
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
         summaries={
-            "auc": _mean(np.array([auc(one.counts) for one in scored]), options),
-            "eer": _mean(np.array([equal_error(one.counts).rate for one in scored]), options),
-            "average_precision": _mean(np.array([average_precision(one.counts) for one in scored]), options),
+            "auc": _mean(np.array([auc(run.counts) for run in scored]), options),
+            "eer": _mean(np.array([equal_error(run.counts).rate for run in scored]), options),
+            "average_precision": _mean(np.array([average_precision(run.counts) for run in scored]), options),
         },
         summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
@@ -332,10 +307,26 @@ def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> C
     )
 
 
+def _check_repeats(runs: Sequence[Run], name: str) -> None:
+    first = runs[0].columns.header
+    if (elements := curve_elements(runs[0].columns, runs[0].source)) is not None:
+        raise UsageError(f"--repeated: {name} has scores of {elements.words}; leave it out for a curve for each run")
+    for run in runs[1:]:
+        if run.columns.header.params != first.params:
+            raise TranscriptError(
+                f"{run.source}: its parameters differ from those of {runs[0].source}; --repeated is for one algorithm "
+                "on different data, --swept PARAM for one algorithm with different parameters"
+            )
+    if len(runs) < 2:
+        raise TranscriptError(
+            f"{runs[0].source}: the only transcript of {name}; --repeated needs two or more, on different data"
+        )
+
+
 def _pooled_thresholds(scored: Sequence[ScoredRun], options: CurveOptions) -> FloatArray:
     """Thresholds of the pooled scores, spread evenly along their curve."""
-    scores = np.concatenate([one.scored.scores for one in scored])
-    positive = np.concatenate([one.scored.positive for one in scored])
+    scores = np.concatenate([run.scored.scores for run in scored])
+    positive = np.concatenate([run.scored.positive for run in scored])
     pooled = counts_of(make_scored_cases(scores, positive, larger_is_better=scored[0].scored.larger_is_better))
     limit = pooled.threshold.size if options.points == 0 else max(2, options.points or THINNED)
     return pooled.threshold[thinned(pooled, limit)]
@@ -344,9 +335,9 @@ def _pooled_thresholds(scored: Sequence[ScoredRun], options: CurveOptions) -> Fl
 def _rates_at(counts: ThresholdCounts, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both rates of one test at the common thresholds; the first accepts nothing."""
     sign = 1.0 if counts.larger_is_better else -1.0
-    place = np.searchsorted(-sign * counts.threshold[1:], -sign * thresholds[1:], side="right")
-    place = np.concatenate(([0], place))
-    return counts.fpr[place], counts.tpr[place]
+    accepted = np.searchsorted(-sign * counts.threshold[1:], -sign * thresholds[1:], side="right")
+    index = np.concatenate(([0], accepted))
+    return counts.fpr[index], counts.tpr[index]
 
 
 def _mean_counts(
@@ -354,7 +345,7 @@ def _mean_counts(
 ) -> ThresholdCounts:
     sizes = [
         ClassSize(sum(s.cases for s in of), sum(s.weight for s in of), sum(s.effective for s in of))
-        for of in ([one.counts.positives for one in scored], [one.counts.negatives for one in scored])
+        for of in ([run.counts.positives for run in scored], [run.counts.negatives for run in scored])
     ]
     return ThresholdCounts(
         threshold=thresholds,
@@ -363,8 +354,8 @@ def _mean_counts(
         positives=sizes[0],
         negatives=sizes[1],
         larger_is_better=scored[0].scored.larger_is_better,
-        opened=any(one.counts.opened for one in scored),
-        closed=any(one.counts.closed for one in scored),
+        opened=any(run.counts.opened for run in scored),
+        closed=any(run.counts.closed for run in scored),
     )
 
 

@@ -157,8 +157,8 @@ def _decide_again(sources: Sequence[Path], header: Header) -> Iterator[Trial]:
         with open_transcript(source) as reader:
             for trial in (trial for block in reader.blocks() for trial in block):
                 positive = trial.outcome.positive
-                own = limit(trial, positive)
-                outcome = Outcome.of(positive=positive, accepted=own >= value if limits.falling else own <= value)
+                last = limit(trial, positive)
+                outcome = Outcome.of(positive=positive, accepted=last >= value if limits.falling else last <= value)
                 yield settle(trial if outcome is trial.outcome else replace(trial, outcome=outcome))
 
 

@@ -1,7 +1,7 @@
 """Runs of one test fused into one: votes, means of scores, or weights that were learnt on other cases.
 
 The fused answer depends on what the programs said, and on nothing that they were not told. Weights are learnt on runs
-of other cases, or by folds of units: each case is fused by weights from units other than its own.
+of other cases, or by folds of units: each case is fused by weights from other units.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,6 @@ from harness.stats.fusion import (
     fit_logistic,
     fold_units,
 )
-from harness.tasks.task import Task
 from harness.transcript.columns import OUTCOMES, Coded
 
 
@@ -47,7 +46,7 @@ class ProgramAnswers:
     score: FloatArray
     error: BoolArray
     answered: BoolArray
-    # Whether the answer passes the program's own threshold, (m,).
+    # Whether the answer passes the threshold of its program, (m,).
     threshold: FloatArray
     passes: BoolArray
     accepted: BoolArray
@@ -89,7 +88,9 @@ def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
     score = np.where(np.isnan(aligned.score), np.nan, sign * aligned.score)
     error = np.stack([run.error.codes[order] >= 0 for run, order in zip(aligned.runs, aligned.orders, strict=True)])
     answered = ~error & ((label >= 0) if task.answers_classes else ~np.isnan(score))
-    threshold = np.array([sign * _threshold(task, params) for params in aligned.params])
+    default = task.decisions["threshold"].default
+    declared = [params.get("threshold") for params in aligned.params]
+    threshold = np.array([sign * float(default if value is None else value) for value in declared])
     by_code = np.array([outcome.value in ("TP", "FP") for outcome in OUTCOMES])
     answers = ProgramAnswers(
         runs=aligned.names,
@@ -112,11 +113,6 @@ def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
     if not task.answers_classes:
         answers.require_scores()
     return answers
-
-
-def _threshold(task: Task, params: object) -> float:
-    chosen = params.get("threshold") if isinstance(params, dict) else None
-    return float(task.decisions["threshold"].default if chosen is None else chosen)
 
 
 def _check_same_answers(aligned: AlignedRuns) -> None:
@@ -178,7 +174,7 @@ class LearntWeights:
 
     def to_json(self) -> dict[str, Any]:
         """For the header: the weights of each model."""
-        return {"models": [{"intercept": one.intercept, "weights": one.weights.tolist()} for one in self.models]}
+        return {"models": [{"intercept": model.intercept, "weights": model.weights.tolist()} for model in self.models]}
 
     def notes(self) -> list[str]:
         """What a reader should know about the weights."""
@@ -207,17 +203,17 @@ def _learn_candidates(programs: ProgramAnswers, other: ProgramAnswers | None, fo
     """The log-odds that a label is right, from who gave it and with what lead: (m, n), for each program's label."""
     shape = programs.label.shape
     if other is not None:
-        model = _fit(*_known_rows(other, np.ones(other.label.shape[1], dtype=np.bool_)))
+        model = _fit(*_learning_rows(other, np.ones(other.label.shape[1], dtype=np.bool_)))
         scores = model.log_odds(_candidates(programs).reshape(-1, 2 * shape[0])).reshape(shape)
         return LearntWeights(scores, [model])
     numbers = _candidates(programs)
-    found = _by_folds(
+    learnt = _by_folds(
         fold,
-        lambda learn: _known_rows(programs, learn),
+        lambda learn: _learning_rows(programs, learn),
         lambda use: numbers[:, use].reshape(-1, 2 * shape[0]),
         rows=shape[0],
     )
-    return LearntWeights(found.score.reshape(shape), found.models)
+    return LearntWeights(learnt.score.reshape(shape), learnt.models)
 
 
 def _by_folds(
@@ -244,7 +240,7 @@ def _candidates(programs: ProgramAnswers) -> FloatArray:
     return np.concatenate([said, lead], axis=1, dtype=np.float64).transpose(0, 2, 1)
 
 
-def _known_rows(programs: ProgramAnswers, among: BoolArray) -> Rows:
+def _learning_rows(programs: ProgramAnswers, among: BoolArray) -> Rows:
     """Each label once a case, where it is known whether it is right: the real class, or else a false claim."""
     label = programs.label
     new = np.stack([(label[:k] != label[k]).all(axis=0) for k in range(len(label))]) & (label >= 0)
@@ -289,9 +285,9 @@ def fuse_runs(runs: Sequence[Run], options: FuseOptions, learn: Sequence[Run] = 
     threshold = fused.threshold if options.threshold is None else sign * options.threshold
     return FusedAnswers(
         aligned=aligned,
-        answers=[one if one is None or programs.labelled else one[-1] for one in answers],
+        answers=[answer if answer is None or programs.labelled else answer[-1] for answer in answers],
         threshold=float(sign * threshold),
-        failed=[bool(one) for one in np.all(programs.error, axis=0)],
+        failed=np.all(programs.error, axis=0).tolist(),
         learnt={} if fused.learnt is None else fused.learnt.to_json(),
         notes=() if fused.learnt is None else fused.learnt.notes(),
     )
@@ -320,12 +316,12 @@ def _check_learning(runs: Sequence[Run], learn: Sequence[Run]) -> None:
     if len(learn) != len(runs):
         raise UsageError(f"--learn: {len(learn)} transcripts to learn from, {len(runs)} to fuse; name one for each")
     for run, other in zip(runs, learn, strict=True):
-        names = [one.columns.header.algorithm.name for one in (run, other)]
+        names = [each.columns.header.algorithm.name for each in (run, other)]
         if names[0] != names[1]:
             raise UsageError(
                 f"--learn {other.source}: of {names[1]}, where {run.source} is of {names[0]}; name them in one order"
             )
-    test, training = (one.columns.header.test for one in (runs[0], learn[0]))
+    test, training = (run.columns.header.test for run in (runs[0], learn[0]))
     if test.name != training.name:
         return
     for what in ("case", "unit"):
@@ -388,7 +384,7 @@ def _vote_weights(programs: int, options: FuseOptions) -> FloatArray:
 
 
 def _mean_threshold(scales: Sequence[Normaliser], programs: ProgramAnswers) -> float:
-    """Where the runs' own thresholds lie on the common scale, on average."""
+    """Where the thresholds of the runs lie on the common scale, on average."""
     return float(np.mean([scale(np.array([x]))[0] for scale, x in zip(scales, programs.threshold, strict=True)]))
 
 

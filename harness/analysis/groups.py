@@ -89,7 +89,7 @@ def _by_column(aligned: AlignedRuns, by: str) -> CaseGroups:
     if match := BINS.fullmatch(by):
         return _checked(_by_quantile(aligned, _existing(aligned, match[1]), int(match[2])), by)
     if match := re.fullmatch(r"(.+?)=([^=]*)", by):
-        return _checked(_by_edges(aligned, _existing(aligned, match[1]), _edges(by, match[2])), by)
+        return _checked(_by_edges(aligned, _existing(aligned, match[1]), match[2], by), by)
     _existing(aligned, by)
     raise UsageError(f"--by {by}: write COLUMN, COLUMN:5 or COLUMN=0,10,20")
 
@@ -166,16 +166,12 @@ def _by_quantile(aligned: AlignedRuns, name: str, bins: int) -> CaseGroups:
     return _binned(name, codes, values, len(inner) + 1, label)
 
 
-def _edges(by: str, text: str) -> list[float]:
-    edges = [number(part) for part in text.split(",")]
-    known = [edge for edge in edges if edge is not None]
-    if len(known) < len(edges) or known != sorted(set(known)) or len(known) > MAX_GROUPS:
-        raise UsageError(f"--by {by}: edges must be increasing numbers, such as 0,10,20")
-    return known
-
-
-def _by_edges(aligned: AlignedRuns, name: str, edges: Sequence[float]) -> CaseGroups:
+def _by_edges(aligned: AlignedRuns, name: str, text: str, by: str) -> CaseGroups:
     """Each bin includes its lower edge, but not its upper one."""
+    parts = [number(part) for part in text.split(",")]
+    edges = [edge for edge in parts if edge is not None]
+    if len(edges) < len(parts) or edges != sorted(set(edges)) or len(edges) > MAX_GROUPS:
+        raise UsageError(f"--by {by}: edges must be increasing numbers, such as 0,10,20")
     values = _numbers(aligned, name)
     codes = np.searchsorted(np.array(edges), values, side="right")
 

@@ -108,12 +108,10 @@ class _Points:
 
     @property
     def tpr(self) -> FloatArray:
-        """The true positive rate at each."""
         return self.tp / self.positives
 
     @property
     def fpr(self) -> FloatArray:
-        """The false positive rate at each."""
         return self.fp / self.negatives
 
 
@@ -134,7 +132,6 @@ class RunThresholds:
 
     @property
     def order(self) -> Order:
-        """The cases from best to worst."""
         return self.cases.order
 
     def choose(self, criterion: OperatingCriterion, weights: FloatArray) -> ChosenPoint | None:
@@ -142,16 +139,18 @@ class RunThresholds:
 
         Sums over bins of cases show in which bin it is, and only the cases there are added up one by one.
         """
-        points = self._at_edges(weights)
+        sums = np.bincount(self._bins, weights=weights, minlength=2 * len(self._edges) + 2).reshape(-1, 2)
+        fp, tp = np.cumsum(sums, axis=0).T
+        points = _Points(self._edges, tp[:-1], fp[:-1], float(tp[-1]), float(fp[-1]))
         if not (points.positives > 0 and points.negatives > 0):
             return None
         points = self._refined(points, criterion.crossing(points.tpr, points.fpr), weights)
         # If several points are equally good, the first of them may be in the bin before.
         points = self._refined(points, criterion.index(points.tpr, points.fpr), weights)
-        place = criterion.index(points.tpr, points.fpr)
-        number = int(points.numbers[place])
+        index = criterion.index(points.tpr, points.fpr)
+        number = int(points.numbers[index])
         threshold = math.inf if number == 0 else float(self.order.better[number - 1])
-        return ChosenPoint(threshold, float(points.tpr[place]), float(points.fpr[place]))
+        return ChosenPoint(threshold, float(points.tpr[index]), float(points.fpr[index]))
 
     def slope(self, point: ChosenPoint, weights: FloatArray) -> float:
         """The slope of the curve's convex hull at the threshold."""
@@ -184,25 +183,20 @@ class RunThresholds:
         """How many cases points accept."""
         return np.where(numbers > 0, self.order.ends[numbers - 1] + 1, 0)
 
-    def _at_edges(self, weights: FloatArray) -> _Points:
-        sums = np.bincount(self._bins, weights=weights, minlength=2 * len(self._edges) + 2).reshape(-1, 2)
-        fp, tp = np.cumsum(sums, axis=0).T
-        return _Points(self._edges, tp[:-1], fp[:-1], float(tp[-1]), float(fp[-1]))
-
-    def _refined(self, points: _Points, place: int, weights: FloatArray) -> _Points:
-        """With all points between this place and the one before."""
-        if not 0 < place < len(points.numbers):
+    def _refined(self, points: _Points, index: int, weights: FloatArray) -> _Points:
+        """With all points between that of this index and the one before."""
+        if not 0 < index < len(points.numbers):
             return points
-        before, at = points.numbers[place - 1 : place + 1]
+        before, at = points.numbers[index - 1 : index + 1]
         start, stop = self._accepted(np.array([before, at]))
         cases, ends = self.order.cases[start:stop], self.order.ends[before : at - 1] - start
         ranked, hit = weights[cases], self.cases.positive[cases]
         tp, fp = (np.cumsum(np.where(of, ranked, 0.0))[ends] for of in (hit, ~hit))
         return replace(
             points,
-            numbers=np.insert(points.numbers, place, np.arange(before + 1, at)),
-            tp=np.insert(points.tp, place, points.tp[place - 1] + tp),
-            fp=np.insert(points.fp, place, points.fp[place - 1] + fp),
+            numbers=np.insert(points.numbers, index, np.arange(before + 1, at)),
+            tp=np.insert(points.tp, index, points.tp[index - 1] + tp),
+            fp=np.insert(points.fp, index, points.fp[index - 1] + fp),
         )
 
 
@@ -245,13 +239,13 @@ class _ThresholdCell:
         slope, totals = run.slope(point, weights), self._totals(point, weights)
         # Everything about a case depends on its outcome only, in the order of the totals.
         one_each = np.eye(4)
-        own = SmoothFormula(one_each, formula=self.formula, parts=4).derivative(totals, one_each)[:, 0]
+        direct = SmoothFormula(one_each, formula=self.formula, parts=4).derivative(totals, one_each)[:, 0]
         positives, negatives = totals[:2].sum(), totals[2:].sum()
-        moved = own @ np.array([slope * positives, -slope * positives, negatives, -negatives])
-        pulled = moved * self._pull(point, slope, weights)
+        moved = direct @ np.array([slope * positives, -slope * positives, negatives, -negatives])
+        pulled = moved * self._threshold_shift(point, slope, weights)
         accepted = run.cases.better >= point.threshold
         outcome = np.where(run.cases.positive, np.where(accepted, 0, 1), np.where(accepted, 2, 3))
-        inside = np.asarray((own + pulled)[outcome])
+        inside = np.asarray((direct + pulled)[outcome])
         return inside if self.inside is None else np.where(self.inside, inside, pulled[outcome])
 
     def _totals(self, point: ChosenPoint, weights: FloatArray) -> FloatArray:
@@ -261,7 +255,7 @@ class _ThresholdCell:
         kinds = (accepted & positive, ~accepted & positive, accepted & ~positive, ~(accepted | positive))
         return np.array([float(counted @ kind) for kind in kinds])
 
-    def _pull(self, point: ChosenPoint, slope: float, weights: FloatArray) -> FloatArray:
+    def _threshold_shift(self, point: ChosenPoint, slope: float, weights: FloatArray) -> FloatArray:
         """How far a case of each outcome moves the threshold, in false positive rate.
 
         It is by the deviation of the case from the rate that is held fixed.
@@ -287,14 +281,14 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
             # A threshold jumps from score to score: half-samples overstate the error by a tenth or more.
             linear_first=True,
             smooth=False,
-            counted=_counted(runs.positive.size, cells),
+            counted=_counted_cases(runs.positive.size, cells),
             words=words,
         )
 
     return replace(measure, words=words, statistic=statistic, reads=Reads.SCORE)
 
 
-def _counted(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
+def _counted_cases(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
     """Which cases each cell counts, (cases, cells); None if every cell counts all cases."""
     if all(inside is None for _, inside in cells):
         return None
@@ -342,11 +336,11 @@ def _decide_again(
     """All outcomes at these thresholds, with larger scores better."""
     cases, positive = aligned.curve_cases(), aligned.positive
     # A threshold above all scores accepts nothing but what every threshold accepts.
-    accepted = np.stack([one.better >= at for one, at in zip(cases, thresholds, strict=True)])
+    accepted = np.stack([run.better >= at for run, at in zip(cases, thresholds, strict=True)])
     outcome, success = outcome_codes(accepted, positive), accepted == positive
     counts = [count_outcomes(row, errors=old.ER) for row, old in zip(outcome, aligned.counts, strict=True)]
     again = replace(aligned, outcome=outcome, success=success, counts=counts)
-    signed = [at if one.larger_is_better else -at for one, at in zip(cases, thresholds, strict=True)]
+    signed = [at if run.larger_is_better else -at for run, at in zip(cases, thresholds, strict=True)]
     fpr, tpr = ([float(weights @ (row & of) / (weights @ of)) for row in accepted] for of in (~positive, positive))
     return OperatingResult(criterion, again, signed, fpr, [1 - rate for rate in tpr])
 
@@ -384,7 +378,7 @@ def decided_at(
         return None
     if not development:
         return _decide_again(aligned, criterion, _best_thresholds(aligned, criterion, weights), weights)
-    chosen = [_matching(header.algorithm.name, development) for header in aligned.headers]
+    chosen = [_development_run(header.algorithm.name, development) for header in aligned.headers]
     thresholds = list[float]()
     for run in chosen:
         alone = align([run])
@@ -392,25 +386,25 @@ def decided_at(
         # Units do not matter for a threshold.
         only = DesignOptions(stratum=options.stratum, psu=("none",), weights=options.weights, lone=options.lone)
         thresholds += _best_thresholds(alone, criterion, take_sample(alone, only).sample.weights)
-    found = _decide_again(aligned, criterion, thresholds, weights)
-    return replace(found, development=[run.source for run in chosen])
+    result = _decide_again(aligned, criterion, thresholds, weights)
+    return replace(result, development=[run.source for run in chosen])
 
 
-def _matching(name: str, development: Sequence[Run]) -> Run:
-    found = [run for run in development if run.columns.header.algorithm.name == name]
-    if len(found) != 1:
+def _development_run(name: str, development: Sequence[Run]) -> Run:
+    matches = [run for run in development if run.columns.header.algorithm.name == name]
+    if len(matches) != 1:
         names = ", ".join(run.columns.header.algorithm.name for run in development)
-        what = "none is" if not found else f"{len(found)} are"
+        what = "none is" if not matches else f"{len(matches)} are"
         raise UsageError(f"--development: {what} a run of {name}; name one for each algorithm (these are of {names})")
-    return found[0]
+    return matches[0]
 
 
 def _check_other_cases(aligned: AlignedRuns, other: AlignedRuns, source: str) -> None:
     """A development run of the test itself may not have its cases; ids of another test mean nothing here."""
-    test, own = aligned.headers[0].test, other.headers[0].test
-    if (test.task, test.rules.larger_is_better) != (own.task, own.rules.larger_is_better):
+    test, set_on = aligned.headers[0].test, other.headers[0].test
+    if (test.task, test.rules.larger_is_better) != (set_on.task, set_on.rules.larger_is_better):
         raise UsageError(f"--development {source}: its scores mean something else than those of {test.name}")
-    shared = set(aligned.ids) & set(other.ids) if test.name == own.name else set()
+    shared = set(aligned.ids) & set(other.ids) if test.name == set_on.name else set()
     if shared:
         raise UsageError(
             f"--development {source}: case '{min(shared)}' is evaluated too; a threshold is set on other cases "

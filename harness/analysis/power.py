@@ -62,7 +62,7 @@ class Pilot:
     answers: float = 1.0
     # What hate compare takes of such runs, unless told otherwise.
     main_measure: str = "rate"
-    # Strata by name, their units, and each one's weight times its standard deviation.
+    # Strata by name, their units, and each stratum's weight times its standard deviation.
     strata_names: list[str] = field(default_factory=list)
     strata_units: list[int] = field(default_factory=list)
     spread: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -150,18 +150,15 @@ def _strata(study: Measurement, sampling: Sampling, runs: int) -> tuple[list[str
     values = influences(sample, study.measure.statistic(study.aligned, [(run, None) for run in range(runs)]))
     if values is None:
         return [], [], np.empty(0)
-    own = values[:, 0] - values[:, 1] if runs == 2 else values[:, 0]
+    measured = values[:, 0] - values[:, 1] if runs == 2 else values[:, 0]
     sizes = sample.stratum_sizes
     # The variance is the sum of W^2 S^2 / n over the strata.
-    spread = np.sqrt(stratum_variances(sample, own[:, None])[:, 0] * sizes)
-    return _labels(sampling), sizes.tolist(), spread
-
-
-def _labels(sampling: Sampling) -> list[str]:
-    """The names of the strata as the sample has them: joined ones together."""
-    names, joined = list(sampling.shares), {one for names in sampling.sample.collapsed for one in names}
-    own = [*(name for name in names if name not in joined), *("+".join(names) for names in sampling.sample.collapsed)]
-    return sorted(own) if len(own) == sampling.sample.strata else list(sampling.sample.stratum_names)
+    spread = np.sqrt(stratum_variances(sample, measured[:, None])[:, 0] * sizes)
+    # The names of the strata as the sample has them: joined ones together.
+    joined = {name for names in sample.collapsed for name in names}
+    labels = [name for name in sampling.shares if name not in joined] + ["+".join(names) for names in sample.collapsed]
+    labels = sorted(labels) if len(labels) == sample.strata else list(sample.stratum_names)
+    return labels, sizes.tolist(), spread
 
 
 # The plan
@@ -239,16 +236,18 @@ def _plan(request: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> 
     if units is None:
         units = smallest_number(lambda n: goal.met(n), sample.least_units)
         if units is None:
-            raise UsageError(f"no number of units up to 1e9 is enough for {_asked(request)}; ask for less")
+            raise UsageError(f"no number of units up to 1e9 is enough for {_goal_text(request)}; ask for less")
     reached = goal.at(units)
-    curve_units = _curve_units(units, sample.least_units)
+    least = sample.least_units
+    grid = np.geomspace(max(least, units / 10), max(2.5 * units, least + CURVE_POINTS), CURVE_POINTS)
+    curve_units = sorted({*np.rint(grid).astype(int).tolist(), units})
     return PowerPlan(
         request=request,
         pilot=pilot,
         sample=sample,
         exact=goal.exact,
         units=units,
-        units_interval=_interval(goal, pilot) if request.units is None else None,
+        units_interval=_units_interval(goal, pilot) if request.units is None else None,
         reached=reached,
         detectable=goal.detectable(units)
         if request.question in (PlanningGoal.DIFFERENCE, PlanningGoal.DETECTABLE)
@@ -358,7 +357,7 @@ def _assumed_discordance(rates: Sequence[float], difference: float, assumptions:
     return discordance
 
 
-def _interval(goal: _Goal, pilot: Pilot | None) -> tuple[int | None, int | None] | None:
+def _units_interval(goal: _Goal, pilot: Pilot | None) -> tuple[int | None, int | None] | None:
     """How many units it may take, for the variances that the pilot leaves possible."""
     if (
         pilot is None
@@ -368,16 +367,11 @@ def _interval(goal: _Goal, pilot: Pilot | None) -> tuple[int | None, int | None]
         or not math.isfinite(pilot.df)
     ):
         return None
-    found = []
+    numbers = []
     for variance in variance_interval(goal.unit_variance, pilot.df):
         other = _Goal(goal.request, goal.sample, variance, goal.discordance, exact=False, rate=None)
-        found.append(smallest_number(other.met, goal.sample.least_units) if math.isfinite(variance) else None)
-    return found[0], found[1]
-
-
-def _curve_units(units: int, least: int) -> list[int]:
-    grid = np.geomspace(max(least, units / 10), max(2.5 * units, least + CURVE_POINTS), CURVE_POINTS)
-    return sorted({*np.rint(grid).astype(int).tolist(), units})
+        numbers.append(smallest_number(other.met, goal.sample.least_units) if math.isfinite(variance) else None)
+    return numbers[0], numbers[1]
 
 
 def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
@@ -390,7 +384,7 @@ def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
     return [StratumShare(*row) for row in rows]
 
 
-def _asked(request: PowerOptions) -> str:
+def _goal_text(request: PowerOptions) -> str:
     name, value = "difference", request.difference
     if request.question is not PlanningGoal.DIFFERENCE:
         name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)

@@ -94,11 +94,11 @@ def rate_runs(
     `first` is which of the usual measures comes first, and is broken down; None for what counts in the test.
     """
     check_same_version([run.source for run in runs], [run.columns.header for run in runs])
-    found = [_rate_run(run, name, options, development, first) for run, name in zip(runs, names_of(runs), strict=True)]
-    if len({tuple(map(tuple, run.by)) for run in found}) > 1:
+    rated = [_rate_run(run, name, options, development, first) for run, name in zip(runs, names_of(runs), strict=True)]
+    if len({tuple(map(tuple, run.by)) for run in rated}) > 1:
         # What counts in the test is not in the records of some: all are broken down by their rates.
         return rate_runs(runs, options, development, first="rate")
-    return found
+    return rated
 
 
 def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[Run], first: str | None) -> RunMeasures:
@@ -113,7 +113,7 @@ def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[R
     cells = {key: _cells(replace(study, measure=measure), required=bool(asked)) for key, measure in measures.items()}
     estimates = {key: of.estimate(0) for key, of in cells.items()}
     if not asked:
-        estimates = {key: one for key, one in estimates.items() if one is not None or key == "rate"}
+        estimates = {key: value for key, value in estimates.items() if value is not None or key == "rate"}
     grouped = list(estimates) if asked else list(estimates)[:1]
     return RunMeasures(
         name=name,
@@ -133,34 +133,27 @@ def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[R
 
 
 def measure_names(text: str | None) -> tuple[str, ...]:
-    """Names with commas between them, none if nobody asked; the commas of cost:fp=10,fn=1 are its own."""
-    found: list[str] = []
+    """Names with commas between them, none if nobody asked; that in cost:fp=10,fn=1 does not count."""
+    names: list[str] = []
     for name in map(str.strip, () if text is None else text.split(",")):
-        if found and ":" in found[-1] and name.startswith(FIGURES):
-            found[-1] += f",{name}"
+        if names and ":" in names[-1] and name.startswith(FIGURES):
+            names[-1] += f",{name}"
         else:
-            found.append(name)
-    if not all(found):
+            names.append(name)
+    if not all(names):
         raise UsageError(f"--statistic '{text}': a name is empty; write NAME,NAME")
-    return tuple(found)
+    return tuple(names)
 
 
 def _usual(aligned: AlignedRuns, first: str | None) -> Sequence[str]:
     """What is measured if nobody asked for anything."""
     both = aligned.positive.any() and not aligned.positive.all()
-    known = (first or aligned.headers[0].test.main_measure, *USUAL, *_task_measures(aligned))
+    test = aligned.headers[0].test
+    task = find_task(test.task)
+    known = (first or test.main_measure, *USUAL, *(() if task is None else task.measures))
     usual = [name for name in known if both or name not in OF_BOTH or name in aligned.measure_names]
-    return list(dict.fromkeys((*usual, *_own_values(aligned))))
-
-
-def _task_measures(aligned: AlignedRuns) -> list[str]:
-    """The measures of the task that are not among the usual ones."""
-    task = find_task(aligned.headers[0].test.task)
-    return [] if task is None else [name for name in task.measures if name not in USUAL]
-
-
-def _own_values(aligned: AlignedRuns) -> list[str]:
-    return [value_measure(name, aligned.measure_names) for name in aligned.value_names()]
+    values = [value_measure(name, aligned.measure_names) for name in aligned.value_names()]
+    return list(dict.fromkeys((*usual, *values)))
 
 
 def _cells(study: Measurement, *, required: bool) -> Cells:
@@ -183,8 +176,8 @@ def lacking_cautions(runs: Sequence[RunMeasures]) -> list[str]:
     """Which runs have no value of a measure that was asked for, and what it takes to have one."""
     lacking: dict[str, list[str]] = {}
     for run in runs:
-        for name, one in run.estimates.items():
-            if one is None:
+        for name, estimate in run.estimates.items():
+            if estimate is None:
                 lacking.setdefault(name, []).append(run.name)
     return [runs[0].measures[name].absence(names) for name, names in lacking.items()]
 
@@ -192,7 +185,7 @@ def lacking_cautions(runs: Sequence[RunMeasures]) -> list[str]:
 def merge_breakdowns(runs: Sequence[RunMeasures]) -> list[dict[str, Breakdown]]:
     """For each `--by`, the groups of all runs side by side, by the name of the measure."""
     together = zip(*(run.by for run in runs), strict=True)
-    return [{name: _merged([groups[name] for groups in own]) for name in own[0]} for own in together]
+    return [{name: _merged([groups[name] for groups in by]) for name in by[0]} for by in together]
 
 
 def _merged(parts: Sequence[Breakdown]) -> Breakdown:
@@ -200,10 +193,10 @@ def _merged(parts: Sequence[Breakdown]) -> Breakdown:
     keys = list(dict.fromkeys(group.key for by in parts for group in by.groups))
     rows = []
     for key in keys:
-        own = [next((group for group in by.groups if group.key == key), None) for by in parts]
-        known = [group for group in own if group is not None]
+        same = [next((group for group in by.groups if group.key == key), None) for by in parts]
+        known = [group for group in same if group is not None]
         cases, answers = max(group.cases for group in known), max(group.answers for group in known)
-        runs = [None if group is None else group.runs[0] for group in own]
+        runs = [None if group is None else group.runs[0] for group in same]
         rows.append(replace(known[0], cases=cases, answers=answers, runs=runs, pairs=[]))
     return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
@@ -215,13 +208,19 @@ def _explained(study: Measurement) -> list[ExplainedVariance]:
     unlike = ("expect", "truth") if task is not None and (task.expect_is_file or task.structured_expect) else ()
     names = [name for name in study.aligned.column_names() if name not in unlike]
     columns = distinct_groups(study.aligned, names, apart=study.sampling.psu)
-    explained = [_explains(study, groups) for groups in columns.values()]
-    p_values = np.array([np.nan if one.p_value is None else one.p_value for one in explained], dtype=np.float64)
+    success, weights = study.aligned.success[0].astype(np.float64), study.sampling.sample.weights
+    explained = []
+    for groups in columns.values():
+        share = _omega_squared(success, groups.codes, weights, len(groups.labels))
+        members = [groups.codes == code for code in range(len(groups.labels))]
+        tested = equal_groups(study, members)
+        explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
+    p_values = np.array([np.nan if of.p_value is None else of.p_value for of in explained], dtype=np.float64)
     corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
     explained = [
-        replace(one, p_adjusted=None if np.isnan(p) else float(p)) for one, p in zip(explained, corrected, strict=True)
+        replace(of, p_adjusted=None if np.isnan(p) else float(p)) for of, p in zip(explained, corrected, strict=True)
     ]
-    return sorted(explained, key=lambda one: -one.share)
+    return sorted(explained, key=lambda column: -column.share)
 
 
 def distinct_groups(aligned: AlignedRuns, columns: Sequence[str], *, apart: str | None) -> dict[str, CaseGroups]:
@@ -229,20 +228,19 @@ def distinct_groups(aligned: AlignedRuns, columns: Sequence[str], *, apart: str 
 
     Columns that partition the cases in the same way count once.
     """
-    found, seen = dict[str, CaseGroups](), set[bytes]()
+    distinct, seen = dict[str, CaseGroups](), set[bytes]()
     for column in dict.fromkeys(columns):
         by, groups = (column, None) if column == apart else _few_groups(aligned, column)
-        if groups is not None and (partition := _partition(groups)) not in seen:
+        if groups is None:
+            continue
+        # The groups are numbered in the order in which they come, whatever their labels.
+        codes = groups.codes.astype(np.uint8)
+        first = [int((codes == code).argmax()) for code in range(len(groups.labels))]
+        partition = np.argsort(np.argsort(first)).astype(np.uint8)[codes].tobytes()
+        if partition not in seen:
             seen.add(partition)
-            found[by] = groups
-    return found
-
-
-def _partition(groups: CaseGroups) -> bytes:
-    """The groups numbered in the order in which they come, whatever their labels."""
-    codes = groups.codes.astype(np.uint8)
-    first = [int((codes == code).argmax()) for code in range(len(groups.labels))]
-    return np.argsort(np.argsort(first)).astype(np.uint8)[codes].tobytes()
+            distinct[by] = groups
+    return distinct
 
 
 def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | None]:
@@ -255,13 +253,6 @@ def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | No
             continue
         return by, groups if len(groups.labels) * 2 <= aligned.n else None
     return column, None
-
-
-def _explains(study: Measurement, groups: CaseGroups) -> ExplainedVariance:
-    success, weights = study.aligned.success[0].astype(np.float64), study.sampling.sample.weights
-    share = _omega_squared(success, groups.codes, weights, len(groups.labels))
-    members = [groups.codes == code for code in range(len(groups.labels))]
-    return ExplainedVariance(groups.column, len(groups.labels), share, *equal_groups(study, members))
 
 
 def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int) -> float:
@@ -283,11 +274,8 @@ def reliability_bins(aligned: AlignedRuns, sampling: Sampling, replication: Repl
     """The bins of the first run that are not empty, as the expected calibration error has them."""
     [cases] = aligned.curve_cases()
     numbers = bin_numbers(cases)
-    return [
-        found
-        for number in sorted(set(numbers.tolist()))
-        if (found := _bin(cases, numbers == number, sampling, replication)) is not None
-    ]
+    bins = [_bin(cases, numbers == number, sampling, replication) for number in sorted(set(numbers.tolist()))]
+    return [filled for filled in bins if filled is not None]
 
 
 def _bin(cases: ScoredCases, inside: BoolArray, sampling: Sampling, replication: Replication) -> ReliabilityBin | None:

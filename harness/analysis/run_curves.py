@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.align import Run, align, names_of
 from harness.analysis.curve import Curve
 from harness.analysis.curve_bands import (
     CurveBasis,
@@ -40,12 +40,11 @@ from harness.stats.curves.summaries import (
     element_sample,
     element_statistic,
 )
-from harness.stats.detection_curves import FALSE_POSITIVES, FreeResponse, free_response, froc_statistic
+from harness.stats.detection_curves import FALSE_POSITIVES, free_response, froc_statistic
 from harness.stats.estimate import Estimate
 from harness.stats.replication.balanced import balanced_size
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
-from harness.stats.replication.sample import Sample
 from harness.tasks.task import Elements
 
 # A curve of up to this many points is output whole, a longer one at a thousand of them.
@@ -70,22 +69,19 @@ def score_run(run: Run, name: str, options: CurveOptions, *, precise: bool = Fal
     """The scores of a transcript, ready for a curve."""
     aligned = align([run], partial=options.partial)
     scored = curve_scores(run.columns, run.source)
-    try:
-        basis = _basis(aligned, scored, options, precise=precise)
-        return ScoredRun(name, scored, counts_of(basis.cases), basis)
-    except ValueError as error:
-        raise TranscriptError(f"{run.source}: {error}") from None
-
-
-def _basis(aligned: AlignedRuns, scored: CurveScores, options: CurveOptions, *, precise: bool) -> CurveBasis:
     design, subjects, recorded = options, options.subjects, aligned.headers[0].design.get("psu")
     if subjects is not None and options.psu is None and isinstance(recorded, list) and set(subjects) <= set(recorded):
         # Their pair, which older imports recorded, is no unit.
         design = replace(options, psu=("none",))
-    sampling = take_sample(aligned, design)
-    weights = None if sampling.weights == "cases" else sampling.sample.weights
-    cases = make_scored_cases(scored.scores, scored.positive, weights=weights, larger_is_better=scored.larger_is_better)
-    return CurveBasis(cases, sampling, find_subjects(aligned, subjects), options, precise)
+    try:
+        sampling = take_sample(aligned, design)
+        weights = None if sampling.weights == "cases" else sampling.sample.weights
+        larger = scored.larger_is_better
+        cases = make_scored_cases(scored.scores, scored.positive, weights=weights, larger_is_better=larger)
+        basis = CurveBasis(cases, sampling, find_subjects(aligned, subjects), options, precise)
+        return ScoredRun(name, scored, counts_of(basis.cases), basis)
+    except ValueError as error:
+        raise TranscriptError(f"{run.source}: {error}") from None
 
 
 def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool) -> Curve:
@@ -93,21 +89,27 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
     scored_run = score_run(run, name, options, precise=precise)
     counts, basis = scored_run.counts, scored_run.basis
     try:
-        bands = curve_bands(basis, counts, places(counts, basis))
-        at = places(counts, basis) if bands is None else bands.at
+        bands = curve_bands(basis, counts, point_indices(counts, basis))
+        at = point_indices(counts, basis) if bands is None else bands.at
         equal = equal_error(counts)
         area, error, notes = _summaries(basis, auc(counts), equal.rate)
-        requested = [requested_point(basis, counts, one) for one in options.at]
+        requested = [requested_point(basis, counts, point) for point in options.at]
         fixed = fixed_bands(basis, counts, at)
         few = [
-            text for one in options.at for text in few_errors(one.text, one.of, one.value, scored_run.scored.positive)
+            note
+            for point in options.at
+            for note in few_errors(point.text, point.of, point.value, scored_run.scored.positive)
         ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
     return Curve(
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
-        summaries={"auc": area, "eer": error, "average_precision": _precision(basis, average_precision(counts))},
+        summaries={
+            "auc": area,
+            "eer": error,
+            "average_precision": _precision(basis, average_precision(counts)),
+        },
         summary_target=basis.target,
         eer_threshold=equal.threshold,
         columns=curve_columns(counts, at, bands, fixed),
@@ -120,11 +122,11 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         cost=least_cost(counts, options.cost),
         precision_band=precision_limits(basis, counts),
         cases=basis.cases,
-        notes=[*_ends(scored_run), *_equal_error_note(counts), *notes, *few, *identity_notes(basis)],
+        notes=[*_end_notes(scored_run), *notes, *few, *identity_notes(basis)],
     )
 
 
-def places(counts: ThresholdCounts, basis: CurveBasis, whole: int | None = None) -> IntArray:
+def point_indices(counts: ThresholdCounts, basis: CurveBasis, whole: int | None = None) -> IntArray:
     """Which of the points, or of the first `whole`, to output: all, unless there are too many to read or for bands."""
     size, limit = counts.threshold.size if whole is None else whole, basis.options.points
     if limit == 0:
@@ -169,7 +171,7 @@ def _precision(basis: CurveBasis, value: float) -> Estimate:
 def curve_columns(
     counts: ThresholdCounts, at: IntArray, bands: CurveBands | None, fixed: FixedFprBands | None
 ) -> dict[str, FloatArray]:
-    """The points at some places of a curve, with their bands."""
+    """The points of a curve with these indices, with their bands."""
     chosen = points(counts, at)
     none = np.full(at.size, np.nan)
     return {
@@ -183,14 +185,6 @@ def curve_columns(
         "low_at_fpr": none if fixed is None else fixed.low,
         "high_at_fpr": none if fixed is None else fixed.high,
     }
-
-
-def _equal_error_note(counts: ThresholdCounts) -> list[str]:
-    """A note if the equal error rate lies on the straight line to (1, 1), which no threshold reaches."""
-    after = int(np.searchsorted(counts.fpr - counts.fnr, 0.0))
-    if counts.closed and after == counts.fpr.size - 1:
-        return ["the equal error rate lies on the straight line that closes the curve: no threshold reaches it"]
-    return []
 
 
 def band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
@@ -207,7 +201,7 @@ def _target(basis: CurveBasis, bands: CurveBands | None) -> str:
     return bands.tpr.target if independent else basis.sampling.target
 
 
-def _ends(run: ScoredRun) -> list[str]:
+def _end_notes(run: ScoredRun) -> list[str]:
     """Notes on the ends of the curve that no threshold can reach."""
     counts, scored = run.counts, run.scored
     notes = []
@@ -224,6 +218,8 @@ def _ends(run: ScoredRun) -> list[str]:
             f"{kept:,} negative cases in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
             "curve is a straight line that no threshold reaches"
         )
+    if counts.closed and int(np.searchsorted(counts.fpr - counts.fnr, 0.0)) == counts.fpr.size - 1:
+        notes.append("the equal error rate lies on the straight line that closes the curve: no threshold reaches it")
     return notes
 
 
@@ -270,7 +266,7 @@ def _element_curve(
 ) -> Curve:
     options, counts = basis.options, counts_of(basis.cases)
     whole = counts.threshold.size if elements.has_negatives else counts.threshold.size - 1
-    at = places(counts, basis, whole)
+    at = point_indices(counts, basis, whole)
     bands = curve_bands(basis, counts, at)
     fixed = fixed_bands(basis, counts, at) if elements.has_negatives else None
     columns = curve_columns(counts, at, bands, fixed)
@@ -286,9 +282,7 @@ def _element_curve(
         summaries={
             "auc": _element_summary(AREA, auc(counts), elements, scored, sampling, basis),
             "eer": _element_summary(EQUAL_ERROR, equal_error(counts).rate, elements, scored, sampling, basis),
-            "average_precision": _element_precision(
-                _average_precision(counts, whole), elements, scored, sampling, basis
-            ),
+            "average_precision": _element_precision(counts, whole, elements, scored, sampling, basis),
         },
         summary_target=basis.target,
         eer_threshold=equal_error(counts).threshold if elements.has_negatives else math.nan,
@@ -298,7 +292,7 @@ def _element_curve(
         stratum=sampling.stratum,
         counts=counts,
         whole=whole,
-        requested=[requested_point(basis, counts, one) for one in options.at] if elements.has_negatives else [],
+        requested=[requested_point(basis, counts, point) for point in options.at] if elements.has_negatives else [],
         cost=least_cost(counts, options.cost) if elements.has_negatives else None,
         notes=[f"the curve is over {elements.words}; the {plural(basis.sampling.psu or 'case')} are the units"],
         precision_band=precision_limits(basis, counts),
@@ -333,20 +327,22 @@ def _element_estimate(
 
 
 def _element_precision(
-    value: float, elements: Elements, scored: ScoredElements, sampling: Sampling, basis: CurveBasis
+    counts: ThresholdCounts,
+    whole: int,
+    elements: Elements,
+    scored: ScoredElements,
+    sampling: Sampling,
+    basis: CurveBasis,
 ) -> Estimate:
-    """The average precision, with an interval if one is asked for."""
+    """The average precision, with an interval if one is asked for; without the end that no threshold reaches."""
+    if whole == counts.threshold.size:
+        value = average_precision(counts)
+    else:
+        value = float(np.diff(counts.tpr[:whole]) @ counts.precision[1:whole])
     if not basis.precise:
         return Estimate(value, math.nan, math.nan, None)
     summary = AVERAGE_PRECISION if elements.has_negatives else FOUND_PRECISION
     return _element_estimate(summary, value, scored, sampling, basis)
-
-
-def _average_precision(counts: ThresholdCounts, whole: int) -> float:
-    """Without the end of the curve that no threshold reaches."""
-    if whole == counts.threshold.size:
-        return average_precision(counts)
-    return float(np.diff(counts.tpr[:whole]) @ counts.precision[1:whole])
 
 
 # Objects over the false positives per image
@@ -383,25 +379,26 @@ def _free_response(run: Run, name: str, options: FrocOptions) -> Curve:
         )
     curve = curve_of_elements(run, elements, name, CurveOptions.taken_from(options))
     sample = take_sample(align([run], partial=options.partial), options).sample
-    found = free_response(elements.case, elements.score, elements.positive)
+    response = free_response(elements.case, elements.score, elements.positive)
     replication = Replication(confidence=options.confidence, seed=options.seed)
     try:
-        score = make_estimate(sample, froc_statistic([(found, None)], MEAN_RECALL), replication)
+        score = make_estimate(sample, froc_statistic([(response, None)], MEAN_RECALL), replication)
     except ValueError as error:
         raise TranscriptError(f"{run.source}: {error}") from None
     of = curve.columns
+    false = np.append(0.0, response.curve(sample.weights)[1])
     return Curve(
         name=name,
         sizes={"images": sample.cases, "objects": curve.sizes["positives"]},
         columns={
             "threshold": of["threshold"],
             "recall": of["tpr"],
-            "fppi": _false_positives(found, sample, of["threshold"]),
+            "fppi": np.asarray(false[np.searchsorted(-response.threshold, -of["threshold"], side="right")]),
             "low": of["low"],
             "high": of["high"],
         },
         summaries={"mean_recall": score},
-        recalls=found.recall_at(sample.weights, FALSE_POSITIVES),
+        recalls=response.recall_at(sample.weights, FALSE_POSITIVES),
         bands=curve.bands,
         target=curve.target,
         stratum=curve.stratum,
@@ -409,9 +406,3 @@ def _free_response(run: Run, name: str, options: FrocOptions) -> Curve:
         notes=curve.notes,
         has_negatives=False,
     )
-
-
-def _false_positives(found: FreeResponse, sample: Sample, threshold: FloatArray) -> FloatArray:
-    """The false positives per image at some thresholds."""
-    false = np.append(0.0, found.curve(sample.weights)[1])
-    return np.asarray(false[np.searchsorted(-found.threshold, -threshold, side="right")])

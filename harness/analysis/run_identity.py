@@ -18,11 +18,7 @@ def run_names(algorithms: Sequence[str], stems: Sequence[str]) -> list[str]:
     """The algorithm's name, or the file's base name if two would be the same; never the same name twice."""
     often = Counter(algorithms)
     names = [stem if often[name] > 1 else name for name, stem in zip(algorithms, stems, strict=True)]
-    return _numbered(names)
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """Number files with the same base name: the second is NAME-2, unless that name is taken."""
+    # Files with the same base name are numbered: the second is NAME-2, unless that name is taken.
     unique: list[str] = []
     for name in names:
         number, chosen = 1, name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.align import Run, align
 from harness.analysis.sampling import Sampling, sample_units, take_sample
 from harness.errors import HateError, TranscriptError
 from harness.options import DesignOptions
@@ -43,17 +43,13 @@ def rate_of_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header)
 def rate_of_transcript(path: Path, *, partial: bool = False) -> DesignRate:
     """From a transcript, whatever its design is; `partial` if it need not be complete."""
     try:
-        aligned = _aligned(path, partial=partial)
+        with open_transcript(path) as reader:
+            lean = not reader.header.weighs_cases
+        aligned = align([Run(read_columns(path, lean=lean), str(path), path.stem)], partial=partial)
         sampling = take_sample(aligned, DesignOptions())
         return DesignRate(make_estimate(sampling.sample, rate(aligned.success[0]), Replication()), sampling)
     except (HateError, ValueError) as error:
         return DesignRate(None, None, str(error))
-
-
-def _aligned(path: Path, *, partial: bool = False) -> AlignedRuns:
-    with open_transcript(path) as reader:
-        lean = not reader.header.weighs_cases
-    return align([Run(read_columns(path, lean=lean), str(path), path.stem)], partial=partial)
 
 
 Labels = npt.NDArray[np.int32]
@@ -84,7 +80,7 @@ def _labels(column: Coded, times: int) -> "Labels | None":
 def transcripts_training(paths: Sequence[Path], repeat: int) -> TrainingVariance:
     """Variance by training, case and run; records are in case order, each case's answers together."""
     columns = [read_columns(path) for path in paths]
-    tables = [np.asarray(one.success).reshape(-1, repeat) for one in columns]
+    tables = [np.asarray(run.success).reshape(-1, repeat) for run in columns]
     try:
         return training_variance(np.stack(tables, axis=1), **case_groups(columns[0], repeat))
     except ValueError as error:

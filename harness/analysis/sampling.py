@@ -45,8 +45,8 @@ class Sampling:
     @property
     def target(self) -> str:
         """What an interval is for, as in the JSON output."""
-        drawn = "new cases" if self.psu is None else f"new {plural(self.psu)}"
-        return drawn if self.stratum is None else f"these strata, {drawn}"
+        units = "new cases" if self.psu is None else f"new {plural(self.psu)}"
+        return units if self.stratum is None else f"these strata, {units}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _CaseDesign:
     psu: _Grouping | None
     weights: str = "cases"
     values: FloatArray | None = None
-    # The places of cases that are units, in the order of their ids; None if they are in it, or it does not matter.
+    # The ranks of cases that are units, in the order of their ids; None if they are in it, or it does not matter.
     order: IntArray | None = None
 
     def sampling(self, lone: str, answers: int) -> Sampling:
@@ -79,16 +79,18 @@ class _CaseDesign:
                 f"{self.test}: all cases are of one {psu.name}, which does not show how much results vary; --psu none "
                 "treats cases as independent (hate rate and hate compare have it)"
             )
-        sample = replace(self._sample(lone), answers=answers)
+        sample, shares = replace(self._sample(lone), answers=answers), dict[str, float]()
         if stratum is not None:
             joined = tuple(tuple(stratum.labels[int(name)] for name in names) for names in sample.collapsed)
             sample = replace(sample, collapsed=joined)
+            sums = (np.bincount(stratum.codes, weights=sample.weights) / sample.weights.sum()).tolist()
+            shares = {stratum.labels[code]: sums[code] for code in np.flatnonzero(np.bincount(stratum.codes)).tolist()}
         return Sampling(
             sample=sample,
             stratum=None if stratum is None else stratum.name,
             psu=None if psu is None else psu.name,
             weights=self.weights,
-            shares={} if stratum is None else _shares(stratum, sample.weights),
+            shares=shares,
         )
 
     def _sample(self, lone: str) -> Sample:
@@ -117,7 +119,12 @@ class _CaseDesign:
 def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     """The cases as a sample."""
     identities = identity_columns(aligned)
-    _check_psu(aligned, options.psu, identities)
+    recorded = aligned.headers[0].design.get("psu")
+    units = recorded if isinstance(recorded, list) else str(recorded or "").split(",")
+    units = units if options.psu is None else list(options.psu)
+    if identities is not None and set(identities) <= set(units):
+        # The pair of both identities would make all comparisons independent.
+        raise UsageError(both_identities(identities, "--psu" if options.psu is not None else "recorded PSU"))
     stratum = _grouping(aligned, options.stratum, "stratum")
     psu = _grouping(aligned, options.psu, "psu")
     if psu is None and aligned.repeated:
@@ -141,15 +148,15 @@ def identity_columns(aligned: AlignedRuns) -> tuple[str, str] | None:
     columns = {name: column for name in aligned.cases.columns if (column := aligned.column(name)) is not None}
     full = {name: column for name, column in columns.items() if column.codes.min(initial=0) >= 0}
     for pair in islice(combinations(full, 2), _MAX_COLUMN_PAIRS):
-        if _say_the_same(full[pair[0]], full[pair[1]], positive):
+        if _agree_where(full[pair[0]], full[pair[1]], positive):
             return pair
-    # A side of which every case has its own is no side.
+    # A side that differs in every case is no side.
     if all(name in full and len(full[name].labels) < aligned.n for name in TRIAL_SIDES):
         return TRIAL_SIDES
     return None
 
 
-def _say_the_same(a: Coded, b: Coded, where: BoolArray) -> bool:
+def _agree_where(a: Coded, b: Coded, where: BoolArray) -> bool:
     """Whether two columns have the same label in these cases, and different ones in all others."""
     head = range(min(len(where), _HEAD))
     if any((a.labels[a.codes[i]] == b.labels[b.codes[i]]) != where[i] for i in head):
@@ -159,55 +166,42 @@ def _say_the_same(a: Coded, b: Coded, where: BoolArray) -> bool:
     return bool(((a.codes == table[b.codes]) == where).all())
 
 
-def _check_psu(aligned: AlignedRuns, chosen: Sequence[str] | None, identities: tuple[str, str] | None) -> None:
-    """A UsageError if the unit is the pair of both identities, which makes all comparisons independent."""
-    recorded = aligned.headers[0].design.get("psu")
-    names = chosen if chosen is not None else recorded if isinstance(recorded, list) else str(recorded or "").split(",")
-    if identities is not None and set(identities) <= set(names):
-        raise UsageError(both_identities(identities, "--psu" if chosen is not None else "recorded PSU"))
-
-
 def sample_units(sums: Mapping[tuple[Any, Any], Sequence[int]], header: Header) -> tuple[Sampling, BoolArray]:
     """The tally of a run, by (stratum, PSU), as a sample, and which of its cases are successes.
 
     The cases of a unit are in no particular order, on which no rate depends. Without a PSU, each case is a unit.
     """
     sizes, hits = (np.array([tally[side] for tally in sums.values()], dtype=np.intp) for side in (0, 1))
-    places = np.repeat(np.arange(len(sizes)), sizes)
+    units = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     declared, weights = header.design, header.design.get("weights", "cases")
-    stratum = _tallied([key[0] for key in sums], places, _declared_name(declared.get("stratum"), "stratum"))
-    psu = _tallied([key[1] for key in sums], places, _declared_name(declared.get("psu"), "case"))
-    design = _CaseDesign(header.test.name, len(places), stratum, psu)
+    stratum = _tallied([key[0] for key in sums], units, _declared_name(declared.get("stratum"), "stratum"))
+    psu = _tallied([key[1] for key in sums], units, _declared_name(declared.get("psu"), "case"))
+    design = _CaseDesign(header.test.name, len(units), stratum, psu)
     if weights != "cases":
         name, values = _strata_weights(weights, stratum)
         design = replace(design, weights=name, values=values)
     answers = header.repeat if isinstance(header.repeat, int) else 1
-    return design.sampling("collapse", answers), np.asarray(within < hits[places])
+    return design.sampling("collapse", answers), np.asarray(within < hits[units])
 
 
-def _tallied(labels: Sequence[Any], places: IntArray, name: str) -> _Grouping | None:
+def _tallied(labels: Sequence[Any], units: IntArray, name: str) -> _Grouping | None:
     """The groups of a tally, for each of its cases; None if there are none."""
     if not all(labels):
         return None
     known = sorted(set(labels))
     table = {label: number for number, label in enumerate(known)}
-    return _Grouping(name, np.array([table[label] for label in labels], dtype=np.intp)[places], known)
+    return _Grouping(name, np.array([table[label] for label in labels], dtype=np.intp)[units], known)
 
 
 def _declared_name(declared: Any, otherwise: str) -> str:
     return " x ".join(declared) if isinstance(declared, list) else str(declared or otherwise)
 
 
-def _shares(stratum: _Grouping, weights: FloatArray) -> dict[str, float]:
-    sums = (np.bincount(stratum.codes, weights=weights) / weights.sum()).tolist()
-    return {stratum.labels[code]: sums[code] for code in np.flatnonzero(np.bincount(stratum.codes)).tolist()}
-
-
 def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> _Grouping | None:
     """The groups of the cases: by the chosen columns, else as recorded."""
     if chosen is not None:
-        return None if list(chosen) == ["none"] else _crossed(aligned, chosen)
+        return None if list(chosen) == ["none"] else _cross(aligned, chosen)
     recorded = aligned.column(kind)
     if recorded is None or recorded.codes.max(initial=-1) < 0:
         return None
@@ -218,12 +212,12 @@ def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> 
     return _Grouping(name, *_sorted(aligned, kind))
 
 
-def _crossed(aligned: AlignedRuns, names: Sequence[str]) -> _Grouping:
+def _cross(aligned: AlignedRuns, names: Sequence[str]) -> _Grouping:
     codes, labels = _sorted(aligned, names[0])
     for name in names[1:]:
-        own, own_labels = _sorted(aligned, name)
-        pairs, codes = np.unique(codes * len(own_labels) + own, return_inverse=True)
-        labels = [f"{labels[pair // len(own_labels)]} x {own_labels[pair % len(own_labels)]}" for pair in pairs]
+        next_codes, next_labels = _sorted(aligned, name)
+        pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
+        labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
     return _Grouping(" x ".join(names), codes, labels)
 
 
@@ -240,7 +234,7 @@ def _sorted(aligned: AlignedRuns, name: str) -> tuple[IntArray, Sequence[str]]:
     # The empty label comes first; it is also that of -1, the last entry.
     table = np.zeros(len(labels) + 1, dtype=np.intp)
     table[order] = np.arange(len(labels))
-    return table[column.codes], [labels[place] for place in order]
+    return table[column.codes], [labels[code] for code in order]
 
 
 def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None) -> tuple[str, FloatArray | None]:
@@ -248,13 +242,14 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
     declared = aligned.headers[0].design.get("weights", "cases") if chosen is None else chosen
     if declared == "cases":
         return "cases", None
-    if declared == "equal" or isinstance(declared, dict) or _is_file(str(declared)):
+    name = str(declared)
+    by_stratum = declared == "equal" or isinstance(declared, dict)
+    if by_stratum or name.endswith((".csv", ".tsv")) or Path(name).is_file():
         return _strata_weights(declared, stratum)
-    column = aligned.column(str(declared))
+    column = aligned.column(name)
     if column is None:
         raise UsageError(
-            f"weights '{declared}': not cases, equal, a file or a column; "
-            f"{nearest(str(declared), aligned.column_names())}"
+            f"weights '{declared}': not cases, equal, a file or a column; {nearest(name, aligned.column_names())}"
         )
     try:
         values = np.array([float(label) for label in column.labels] + [np.nan])[column.codes]
@@ -262,7 +257,7 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
         raise UsageError(f"weights '{declared}': a column of numbers is needed") from None
     if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
         raise UsageError(f"weights '{declared}': every case needs a number from 0 up, and one must be above 0")
-    return str(declared), _scaled(values)
+    return name, _scaled(values)
 
 
 def _scaled(weights: FloatArray) -> FloatArray:
@@ -272,18 +267,21 @@ def _scaled(weights: FloatArray) -> FloatArray:
 
 
 def _strata_weights(declared: Any, stratum: _Grouping | None) -> tuple[str, FloatArray]:
-    """Weights by stratum: equal ones, or from a table in the script or in a file."""
+    """The weight of each stratum, equal or from a table in the script or in a file, divided among its cases."""
     if stratum is None:
         raise UsageError("weights of strata need a stratum; name one with --stratum")
-    table = declared if isinstance(declared, dict) else None if declared == "equal" else _table(Path(str(declared)))
-    return ("equal" if table is None else "table"), _of_strata(stratum, table)
+    sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
+    if declared == "equal":
+        return "equal", np.asarray(1.0 / sizes[stratum.codes])
+    table = declared if isinstance(declared, dict) else _read_weights(Path(str(declared)))
+    unknown = sorted({stratum.labels[code] for code in np.flatnonzero(sizes).tolist()} - set(table))
+    if unknown:
+        raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
+    per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
+    return "table", _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))
 
 
-def _is_file(text: str) -> bool:
-    return text.endswith((".csv", ".tsv")) or Path(text).is_file()
-
-
-def _table(path: Path) -> dict[str, float]:
+def _read_weights(path: Path) -> dict[str, float]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
@@ -292,18 +290,6 @@ def _table(path: Path) -> dict[str, float]:
         raise UsageError(f"--weights {path}: {error.strerror}") from None
     except (KeyError, ValueError, TypeError, csv.Error):
         raise UsageError(f"--weights {path}: a table of weights needs the columns stratum and weight") from None
-
-
-def _of_strata(stratum: _Grouping, table: dict[str, float] | None) -> FloatArray:
-    """The weight of each stratum, divided equally among its cases."""
-    sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
-    if table is None:
-        return np.asarray(1.0 / sizes[stratum.codes])
-    unknown = sorted({stratum.labels[code] for code in np.flatnonzero(sizes).tolist()} - set(table))
-    if unknown:
-        raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
-    per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
-    return _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))
 
 
 def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:

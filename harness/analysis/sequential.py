@@ -94,8 +94,8 @@ def compare_sequentially(
         unit=plural(sampling.psu or "case"),
         whole=whole,
         rates=[
-            _rate(name, own, sizes, whole, confidence, _rule(run))
-            for name, own, run in zip(aligned.names, successes, runs, strict=True)
+            _rate(name, of_run, sizes, whole, confidence, run.columns.header.part.get("stop_when"))
+            for name, of_run, run in zip(aligned.names, successes, runs, strict=True)
         ],
         pairs=[_pair(aligned.names, successes, a, b, sizes, whole, joint) for a, b in pairs],
         confidence=confidence,
@@ -108,23 +108,18 @@ def stopped_run(path: Path) -> SequentialComparison:
     return compare_sequentially([Run(read_columns(path), str(path), path.stem)], DesignOptions())
 
 
-def _rule(run: Run) -> str | None:
-    rule = run.columns.header.part.get("stop_when")
-    return None if rule is None else str(rule)
-
-
 def _units(aligned: AlignedRuns, unit_of_case: IntArray, units: int) -> tuple[list[str], IntArray]:
     """The label of every unit, its PSU or its case, and how many cases it has."""
     psu = aligned.column("psu")
     labels = [""] * units
-    for place, unit in enumerate(unit_of_case.tolist()):
-        code = -1 if psu is None else int(psu.codes[place])
-        labels[unit] = aligned.ids[place] if psu is None or code < 0 else psu.labels[code]
+    for case, unit in enumerate(unit_of_case.tolist()):
+        code = -1 if psu is None else int(psu.codes[case])
+        labels[unit] = aligned.ids[case] if psu is None or code < 0 else psu.labels[code]
     return labels, np.bincount(unit_of_case, minlength=units) // aligned.answers
 
 
 def _whole_list(runs: Sequence[Run], aligned: AlignedRuns, sizes: IntArray) -> UnitList:
-    """As a run that stopped recorded it; else the runs are complete, and their own units are the list."""
+    """As a run that stopped recorded it; else the runs are complete, and their units are the list."""
     recorded = [part for run in runs if "stop_when" in (part := run.columns.header.part)]
     if not recorded:
         return UnitList(len(sizes), int(sizes.sum()), int(sizes.max()))
@@ -142,11 +137,13 @@ def _whole_list(runs: Sequence[Run], aligned: AlignedRuns, sizes: IntArray) -> U
 
 
 def _rate(
-    name: str, successes: FloatArray, sizes: IntArray, whole: UnitList, confidence: float, rule: str | None
+    name: str, successes: FloatArray, sizes: IntArray, whole: UnitList, confidence: float, rule: object
 ) -> SequentialRate:
     limits = SequenceLimits.of(UnitSequence(whole.units, whole.cases, whole.largest, confidence=confidence), successes)
     seen = len(sizes)
-    return SequentialRate(name, seen, float(successes.sum() / sizes.sum()), limits.at(seen), rule)
+    return SequentialRate(
+        name, seen, float(successes.sum() / sizes.sum()), limits.at(seen), None if rule is None else str(rule)
+    )
 
 
 def _pair(
@@ -167,12 +164,13 @@ def _pair(
     return SequentialPair(names[a], names[b], seen, float(gap.sum() / sizes.sum()), limits.at(seen), first)
 
 
-def sequential_json(found: SequentialComparison) -> dict[str, Any]:
+def sequential_json(comparison: SequentialComparison) -> dict[str, Any]:
     """Everything but the sequences themselves."""
+    whole = comparison.whole
     return {
-        "test": identity_json(found.test),
-        "sequential": {"units": found.whole.units, "cases": found.whole.cases, "seed": found.whole.seed},
-        "confidence": found.confidence,
-        "transcripts": found.rates,
-        "pairs": found.pairs,
+        "test": identity_json(comparison.test),
+        "sequential": {"units": whole.units, "cases": whole.cases, "seed": whole.seed},
+        "confidence": comparison.confidence,
+        "transcripts": comparison.rates,
+        "pairs": comparison.pairs,
     }

@@ -58,16 +58,16 @@ def measured(
 
     `lean` reads no more than outcomes and resources.
     """
-    found: list[Estimate | None] = [None] * len(settings)
+    estimates: list[Estimate | None] = [None] * len(settings)
     sampling: Sampling | None = None
-    for places, runs in blocks(settings, lean=lean):
+    for numbers, runs in blocks(settings, lean=lean):
         sampling = sampling or take_sample(runs, DesignOptions())
         cells = Measurement(measure, runs, sampling, Replication()).runs()
-        for number, place in enumerate(places):
-            found[place] = cells.estimate(number)
+        for cell, number in enumerate(numbers):
+            estimates[number] = cells.estimate(cell)
     if sampling is None:
         raise UsageError("no setting to measure")
-    return found, sampling
+    return estimates, sampling
 
 
 def blocks(
@@ -78,32 +78,31 @@ def blocks(
     Settings of the same transcripts are take together, so that these are read once.
     """
     by_run: dict[tuple[Path, ...], list[int]] = {}
-    for place, setting in enumerate(settings):
-        by_run.setdefault(setting.transcripts, []).append(place)
-    order = [place for places in by_run.values() for place in places]
+    for number, setting in enumerate(settings):
+        by_run.setdefault(setting.transcripts, []).append(number)
+    order = [number for numbers in by_run.values() for number in numbers]
     size = min(BLOCK, BLOCK_RECORDS // max(len(settings[0].answers.limit), 1)) or 1
     known: dict[tuple[Path, ...], Columns] = {}
     for start in range(0, len(order), size):
-        places = order[start : start + size]
-        block = [*(settings[place] for place in places), *beside]
-        wanted = dict.fromkeys(one.transcripts for one in block)
+        numbers = order[start : start + size]
+        block = [*(settings[number] for number in numbers), *beside]
+        wanted = dict.fromkeys(setting.transcripts for setting in block)
         known = {paths: known.get(paths) or _pooled([_read(path, lean=lean) for path in paths]) for paths in wanted}
-        yield places, decided_runs(block, known)
+        yield numbers, decided_runs(block, known)
 
 
 def decided_runs(settings: Sequence[Setting], columns: Mapping[tuple[Path, ...], Columns]) -> AlignedRuns:
     """Settings as runs on the same cases: what the program answered, with the outcomes that the parameters give."""
-    wanted = list(dict.fromkeys(one.transcripts for one in settings))
+    wanted = list(dict.fromkeys(setting.transcripts for setting in settings))
     aligned = align([Run(columns[paths], str(paths[0]), paths[0].stem) for paths in wanted])
-    numbers = [wanted.index(one.transcripts) for one in settings]
-    runs = [_decided(columns[one.transcripts], one) for one in settings]
-    orders = [aligned.orders[number] for number in numbers]
+    runs = [_decided(columns[setting.transcripts], setting) for setting in settings]
+    orders = [aligned.orders[wanted.index(setting.transcripts)] for setting in settings]
     outcome = np.stack([take(run.outcome, order) for run, order in zip(runs, orders, strict=True)])
     return dataclasses.replace(
         aligned,
         names=[run.header.algorithm.name for run in runs],
         headers=[run.header for run in runs],
-        counts=[one.counts for one in settings],
+        counts=[setting.counts for setting in settings],
         success=(outcome == _TP) | (outcome == _TN),
         outcome=outcome,
         runs=runs,
@@ -129,17 +128,17 @@ def _decided(columns: Columns, setting: Setting) -> Columns:
 
 def _settled(columns: Columns, header: Header) -> dict[str, Any]:
     """What else of the records follows from the decision parameters: the scores, and what is recorded of pixels."""
-    task, own = header.test.find_task(), columns.header.params
-    if type(task).settle is Task.settle or all(own.get(name) == header.params.get(name) for name in task.decisions):
+    task, recorded = header.test.find_task(), columns.header.params
+    if type(task).settle is Task.settle or all(recorded.get(n) == header.params.get(n) for n in task.decisions):
         return {}
     score, pixels = columns.score.copy(), list(columns.details.get("pixels", [None] * len(columns.ids)))
-    for place in np.flatnonzero((columns.error.codes < 0) & ~np.isnan(score)).tolist():
-        code = columns.actual.codes[place]
+    for row in np.flatnonzero((columns.error.codes < 0) & ~np.isnan(score)).tolist():
+        code = columns.actual.codes[row]
         actual = columns.actual.labels[code] if code >= 0 else None
-        given = Answer(actual, float(score[place]), pixels=pixels[place])
+        given = Answer(actual, float(score[row]), pixels=pixels[row])
         answer = task.settle(given, header.test.rules, header.params)
-        score[place] = np.nan if answer.score is None else answer.score
-        pixels[place] = answer.pixels
+        score[row] = np.nan if answer.score is None else answer.score
+        pixels[row] = answer.pixels
     return {"score": score, "details": {**columns.details, "pixels": pixels}}
 
 
@@ -167,7 +166,7 @@ def _pooled(parts: Sequence[Columns]) -> Columns:
             for name in names("values")
         },
         details={
-            name: [one for part, size in both for one in part.details.get(name, [None] * size)]
+            name: [detail for part, size in both for detail in part.details.get(name, [None] * size)]
             for name in names("details")
         },
         **arrays,
@@ -178,9 +177,9 @@ def _pooled(parts: Sequence[Columns]) -> Columns:
 def _pooled_texts(parts: Sequence[Coded | None], sizes: Sequence[int]) -> Coded:
     """A column of several runs; a run without it has no text in any record."""
     code: dict[str, int] = {}
-    found = []
+    pooled = []
     for part, size in zip(parts, sizes, strict=True):
         table = [code.setdefault(label, len(code)) for label in part.labels] if part is not None else []
         codes = np.full(size, -1) if part is None else part.codes
-        found.append(np.array([*table, -1], dtype=np.int32)[codes])
-    return Coded(np.concatenate(found), list(code))
+        pooled.append(np.array([*table, -1], dtype=np.int32)[codes])
+    return Coded(np.concatenate(pooled), list(code))

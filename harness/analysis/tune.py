@@ -37,7 +37,7 @@ def parse_goal(text: str, task: Task) -> Measure:
     """What settings of this task are tuned for: rate, f1, auc, iou, or cost:fp=10,fn=1."""
     measure = measure_of_settings(text, "--goal", task)
     if not is_goal(measure):
-        meant = [name for name, one in known_measures().items() if is_goal(one) and name not in task.measure_names]
+        meant = [name for name, goal in known_measures().items() if is_goal(goal) and name not in task.measure_names]
         known = ", ".join(name for name in meant if can_have(task, find_measure(name)))
         raise UsageError(f"--goal {text}: not a goal; choose from {known}, or cost:fp=10,fn=1")
     return measure
@@ -48,7 +48,8 @@ def is_of_curve(goal: Measure) -> bool:
     return goal.reads is Reads.SCORE
 
 
-Places = tuple[int, ...]
+# For each parameter, which of its values.
+GridPoint = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,10 @@ class SearchDimension:
 
 
 class Optimiser:
-    """Proposes settings of a grid, by the places of their values, and learns from their results."""
+    """Proposes settings of a grid, by the numbers of their values, and learns from their results."""
 
     def __init__(
-        self, choices: Sequence[SearchDimension], *, maximise: bool, seed: int, first: Places | None = None
+        self, choices: Sequence[SearchDimension], *, maximise: bool, seed: int, first: GridPoint | None = None
     ) -> None:
         try:
             import optuna
@@ -75,19 +76,19 @@ class Optimiser:
         sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=max(5, 2 * len(choices)))
         self._study: Study = optuna.create_study(direction="maximize" if maximise else "minimize", sampler=sampler)
         self._distributions: dict[str, BaseDistribution] = {
-            one.name: optuna.distributions.IntDistribution(0, one.count - 1)
-            if one.ordered
-            else optuna.distributions.CategoricalDistribution(tuple(range(one.count)))
-            for one in choices
+            choice.name: optuna.distributions.IntDistribution(0, choice.count - 1)
+            if choice.ordered
+            else optuna.distributions.CategoricalDistribution(tuple(range(choice.count)))
+            for choice in choices
         }
         if first is not None:
-            self._study.enqueue_trial(dict(zip((one.name for one in choices), first, strict=True)))
+            self._study.enqueue_trial(dict(zip((choice.name for choice in choices), first, strict=True)))
         self._trial: Trial | None = None
 
-    def ask(self) -> Places:
+    def ask(self) -> GridPoint:
         """The next setting to try; it may have been tried before."""
         self._trial = self._study.ask(self._distributions)
-        return tuple(int(self._trial.params[one.name]) for one in self._choices)
+        return tuple(int(self._trial.params[choice.name]) for choice in self._choices)
 
     def tell(self, value: float) -> None:
         """Report the value of the last proposed setting."""
@@ -97,7 +98,7 @@ class Optimiser:
 
 @dataclass(frozen=True, eq=False)
 class Lead:
-    """The winner, the default, and how much better the winner is in the goal's own unit.
+    """The winner, the default, and how much better the winner is in the unit of the goal.
 
     Its p-value takes the two as chosen beforehand; `p_chosen` allows for the winner being the best of all candidates on
     these same cases. For the rate: on how many cases only the winner succeeded (`n_sf`) and only the default (`n_fs`),
@@ -121,7 +122,7 @@ class Lead:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What tuning found: settings with their values; `ranking` has the places of both, the best first."""
+    """What tuning found: settings with their values; `ranking` has the numbers of both, the best first."""
 
     goal: Measure
     settings: Sequence[Setting]
@@ -133,7 +134,6 @@ class Tuning:
 
     @property
     def winner(self) -> Setting:
-        """The best."""
         return self.settings[self.ranking[0]]
 
     @property
@@ -144,15 +144,15 @@ class Tuning:
 
 def goal_values(goal: Measure, settings: Sequence[Setting]) -> list[float]:
     """The goal of each setting; the worst possible value if one has none."""
-    found, worst = [0.0] * len(settings), goal.bounds[0 if goal.larger_is_better else 1]
-    for places, runs in blocks(settings):
+    result, worst = [0.0] * len(settings), goal.bounds[0 if goal.larger_is_better else 1]
+    for numbers, runs in blocks(settings):
         try:
             values = Measurement(goal, runs, take_sample(runs, DesignOptions()), Replication()).values()
         except UsageError as error:
             raise UsageError(str(error).replace("--statistic", "--goal", 1)) from None
-        for place, value in zip(places, values.tolist(), strict=True):
-            found[place] = value if np.isfinite(value) else worst
-    return found
+        for number, value in zip(numbers, values.tolist(), strict=True):
+            result[number] = value if np.isfinite(value) else worst
+    return result
 
 
 def rank_settings(goal: Measure, tried: Sequence[Setting], values: Sequence[float], default: int) -> Tuning:
@@ -161,11 +161,11 @@ def rank_settings(goal: Measure, tried: Sequence[Setting], values: Sequence[floa
     Among equals, the default or the one tried first; among equal thresholds, the middle one.
     """
     sign = -1.0 if goal.larger_is_better else 1.0
-    ranking = sorted(range(len(tried)), key=lambda place: (sign * values[place], place != default, place))
+    ranking = sorted(range(len(tried)), key=lambda number: (sign * values[number], number != default, number))
     best = ranking[0]
     if best != default:
-        equal = [place for place in ranking if values[place] == values[best]]
-        same_run = [place for place in equal if tried[place].answers is tried[best].answers]
+        equal = [number for number in ranking if values[number] == values[best]]
+        same_run = [number for number in equal if tried[number].answers is tried[best].answers]
         middle = same_run[(len(same_run) - 1) // 2]
         ranking.remove(middle)
         ranking.insert(0, middle)
@@ -200,7 +200,7 @@ def _p_chosen(goal: Measure, candidates: Sequence[Setting], winner: int, default
     all_at_once = sample.cases * len(candidates) <= MAX_NUMBERS
     numbers = list(range(len(candidates))) if all_at_once else [winner]
     leads: dict[int, FloatArray] = {}
-    for places, runs in blocks([candidates[number] for number in numbers], beside=[candidates[default]]):
+    for block, runs in blocks([candidates[number] for number in numbers], beside=[candidates[default]]):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values = full_values(sample, goal.statistic(runs, [(run, None) for run in range(len(runs.names))]))
         # A candidate without a value leads by nothing.
@@ -210,7 +210,7 @@ def _p_chosen(goal: Measure, candidates: Sequence[Setting], winner: int, default
             return None
         # What each unit adds to the lead; their sum is the lead itself.
         for column, run in enumerate(known[:-1]):
-            own = units[:, column] - units[:, -1] + (values[run] - values[-1]) / sample.units
-            leads[numbers[places[run]]] = sign * own
+            lead = units[:, column] - units[:, -1] + (values[run] - values[-1]) / sample.units
+            leads[numbers[block[run]]] = sign * lead
     best = best_of(np.stack([*leads.values()], axis=1), rng=np.random.default_rng(0), best=list(leads).index(winner))
     return best.p_value if all_at_once else min(1.0, best.p_value * len(candidates))
