@@ -269,10 +269,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
 
     `stopped`: runs that stopped when their interval was narrow enough are fine, because the caller allows for that.
     """
-    if not partial:
-        _check_complete(runs)
-    if not stopped:
-        _check_not_stopped(runs)
+    _check_whole(runs, partial=partial, stopped=stopped)
     sources, headers = [run.source for run in runs], [run.columns.header for run in runs]
     check_same_test(sources, headers)
     check_same_metric(sources, headers)
@@ -305,16 +302,13 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
     )
 
 
-def _check_complete(runs: Sequence[Run]) -> None:
-    for run in runs:
+def _check_whole(runs: Sequence[Run], *, partial: bool, stopped: bool) -> None:
+    for run in () if partial else runs:
         if not run.columns.complete:
             raise TranscriptError(f"{run.source}: incomplete; finish it with --resume, or compare it with --partial")
         if not run.columns.ids:
             raise TranscriptError(f"{run.source}: no cases")
-
-
-def _check_not_stopped(runs: Sequence[Run]) -> None:
-    for run in runs:
+    for run in () if stopped else runs:
         if rule := run.columns.header.part.get("stop_when"):
             raise TranscriptError(
                 f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential "

@@ -1,7 +1,7 @@
 """Confusion matrices: the true classes of cases, or of what they consist of, and what the program answered."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,16 @@ class ClassRates:
     def by_class(self, codes: IntArray, success: BoolArray) -> list[ClassRate]:
         """The share of successes within each class; -1 for cases that count for none."""
         if self._sample is not None and self._affordable:
-            return [self._rate_of(label, codes == number, success) for number, label in enumerate(self._labels)]
+            rates = []
+            for number, label in enumerate(self._labels):
+                within = codes == number
+                rate = ClassRate(label, self.count(within))
+                if (self._sample.weights * within).any():
+                    statistic = shares([success & within], [within])
+                    estimate = make_estimate(self._sample, statistic, self._replication)
+                    rate = replace(rate, rate=estimate.value, interval=estimate.interval)
+                rates.append(rate)
+            return rates
         # All classes at once: a mask for each of very many would fill the memory.
         inside, classes = codes >= 0, len(self._labels)
         weights = np.ones(len(codes)) if self._sample is None else self._sample.weights
@@ -122,13 +131,6 @@ class ClassRates:
                 self._labels, cases.tolist(), totals.tolist(), hits.tolist(), strict=True
             )
         ]
-
-    def _rate_of(self, label: str, within: BoolArray, success: BoolArray) -> ClassRate:
-        cases = self.count(within)
-        if self._sample is None or not (self._sample.weights * within).any():
-            return ClassRate(label, cases)
-        estimate = make_estimate(self._sample, shares([success & within], [within]), self._replication)
-        return ClassRate(label, cases, estimate.value, estimate.interval)
 
     def count(self, cases: BoolArray) -> int:
         """How many records these are."""

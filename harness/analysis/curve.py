@@ -248,7 +248,16 @@ def _over_thresholds(curve: Curve, counts: ThresholdCounts) -> dict[str, Any]:
     if curve.param is not None:
         payload |= {"param": curve.param, "values": curve.values}
     if curve.repetitions is not None:
-        payload |= {"repetitions": curve.repetitions, "means": [_mean_json(mean) for mean in curve.means]}
+        means = [
+            {
+                "threshold": mean.threshold,
+                "fpr": mean.fpr,
+                "tpr": mean.tpr,
+                "ellipse": mean.ellipse and {"half_axes": mean.ellipse.half_axes, "angle": mean.ellipse.angle},
+            }
+            for mean in curve.means
+        ]
+        payload |= {"repetitions": curve.repetitions, "means": means}
     return payload
 
 
@@ -279,10 +288,3 @@ def _cost_json(cost: DetectionCost) -> dict[str, Any]:
         "fn": cost.cost_miss,
         "prior": cost.prior,
     }
-
-
-def _mean_json(mean: MeanPoint) -> dict[str, Any]:
-    payload = {"threshold": mean.threshold, "fpr": mean.fpr, "tpr": mean.tpr, "ellipse": None}
-    if mean.ellipse is None:
-        return payload
-    return payload | {"ellipse": {"half_axes": mean.ellipse.half_axes, "angle": mean.ellipse.angle}}

@@ -63,7 +63,14 @@ def curve_scores(columns: Columns, source: str) -> CurveScores:
     """
     test = columns.header.test
     rule = test.find_task(source).curve(columns, test.rules, columns.header.params)
-    _require_scores(columns, rule.needed, source)
+    # An answer without a score passes every threshold: no curve can be made of it.
+    lacking = rule.needed & np.isnan(columns.score)
+    count = int(np.count_nonzero(lacking))
+    if count:
+        first = columns.ids[int(lacking.argmax())]
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        remedy = "a curve needs one: let the interface answer (label, score)"
+        raise TranscriptError(f"{source}: no score in the answer to case '{first}'{more}; {remedy}")
     never, always = (-np.inf, np.inf) if rule.larger_is_better else (np.inf, -np.inf)
     scores = np.where(rule.counts, columns.score, never)
     if test.errors != ErrorRule.REFUSE:
@@ -73,14 +80,3 @@ def curve_scores(columns: Columns, source: str) -> CurveScores:
         if not count:
             raise TranscriptError(f"{source}: no {kind} case; a curve needs positive and negative cases")
     return CurveScores(scores, columns.positive, rule.larger_is_better)
-
-
-def _require_scores(columns: Columns, needed: BoolArray, source: str) -> None:
-    """An answer without a score passes every threshold: no curve can be made of it."""
-    lacking = needed & np.isnan(columns.score)
-    count = int(np.count_nonzero(lacking))
-    if count:
-        first = columns.ids[int(lacking.argmax())]
-        more = f" and {count - 1:,} more" if count > 1 else ""
-        remedy = "a curve needs one: let the interface answer (label, score)"
-        raise TranscriptError(f"{source}: no score in the answer to case '{first}'{more}; {remedy}")

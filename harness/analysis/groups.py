@@ -44,11 +44,18 @@ def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:
     parts = [by] if _known(aligned, by) else crossed_columns(by)
     if len(parts) == 1:
         return _by_column(aligned, by)
-    groups = [_by_column(aligned, part) for part in parts]
-    names = [by_column.column for by_column in groups]
+    groups = [_by_column(aligned, column) for column in parts]
+    names = [part.column for part in groups]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"--by {by}: '{twice}' is there twice; cross different columns")
-    return _checked(_cross(groups), by)
+    # The combinations that cases have, in the order of the first column, then of the second.
+    codes = np.zeros(len(groups[0].codes), dtype=np.intp)
+    for part in groups:
+        codes = codes * len(part.labels) + part.codes
+    used, first, dense = np.unique(codes, return_index=True, return_inverse=True)
+    values = [{part.column: part.labels[int(part.codes[case])] for part in groups} for case in first[: MAX_GROUPS + 1]]
+    labels = [CROSS.join(value.values()) for value in values] + [""] * (len(used) - len(values))
+    return _checked(CaseGroups(CROSS.join(names), dense.astype(np.intp), labels, crossed=values), by)
 
 
 def several_groups(aligned: AlignedRuns, by: str) -> CaseGroups:
@@ -70,17 +77,6 @@ def crossed_columns(by: str) -> list[str]:
     if len(parts) > 1 and not all(parts):
         raise UsageError(f"--by {by}: a column is empty; write COLUMN,COLUMN")
     return parts
-
-
-def _cross(groups: Sequence[CaseGroups]) -> CaseGroups:
-    """The combinations that cases have, in the order of the first column, then of the second."""
-    codes = np.zeros(len(groups[0].codes), dtype=np.intp)
-    for by in groups:
-        codes = codes * len(by.labels) + by.codes
-    used, first, dense = np.unique(codes, return_index=True, return_inverse=True)
-    values = [{by.column: by.labels[int(by.codes[case])] for by in groups} for case in first[: MAX_GROUPS + 1]]
-    labels = [CROSS.join(value.values()) for value in values] + [""] * (len(used) - len(values))
-    return CaseGroups(CROSS.join(by.column for by in groups), dense.astype(np.intp), labels, crossed=values)
 
 
 def _by_column(aligned: AlignedRuns, by: str) -> CaseGroups:

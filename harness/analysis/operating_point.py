@@ -271,6 +271,11 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
     formula, words = _formula(measure, criterion), f"{measure.words} at {criterion}"
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> WeightsStatistic:
+        counted = None
+        if any(inside is not None for _, inside in cells):
+            everything = np.ones(runs.positive.size, dtype=np.bool_)
+            masks = [everything if inside is None else inside for _, inside in cells]
+            counted = np.stack(masks, axis=1).astype(np.float64)
         known = run_thresholds(runs)
         chosen = [_ThresholdCell(formula, criterion, known[run], inside) for run, inside in cells]
         return WeightsStatistic(
@@ -281,20 +286,11 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
             # A threshold jumps from score to score: half-samples overstate the error by a tenth or more.
             linear_first=True,
             smooth=False,
-            counted=_counted_cases(runs.positive.size, cells),
+            counted=counted,
             words=words,
         )
 
     return replace(measure, words=words, statistic=statistic, reads=Reads.SCORE)
-
-
-def _counted_cases(cases: int, cells: Sequence[Cell]) -> FloatArray | None:
-    """Which cases each cell counts, (cases, cells); None if every cell counts all cases."""
-    if all(inside is None for _, inside in cells):
-        return None
-    everything = np.ones(cases, dtype=np.bool_)
-    masks = [everything if inside is None else inside for _, inside in cells]
-    return np.stack(masks, axis=1).astype(np.float64)
 
 
 def _formula(measure: Measure, criterion: OperatingCriterion) -> Callable[[Any], Any]:

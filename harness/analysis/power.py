@@ -236,7 +236,10 @@ def _plan(request: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> 
     if units is None:
         units = smallest_number(lambda n: goal.met(n), sample.least_units)
         if units is None:
-            raise UsageError(f"no number of units up to 1e9 is enough for {_goal_text(request)}; ask for less")
+            name, value = "difference", request.difference
+            if request.question is not PlanningGoal.DIFFERENCE:
+                name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)
+            raise UsageError(f"no number of units up to 1e9 is enough for --{name} {value:g}; ask for less")
     reached = goal.at(units)
     least = sample.least_units
     grid = np.geomspace(max(least, units / 10), max(2.5 * units, least + CURVE_POINTS), CURVE_POINTS)
@@ -382,13 +385,6 @@ def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
     even = neyman_allocation(sizes, np.ones(sizes.size), units)
     rows = zip(pilot.strata_names, pilot.strata_units, even, neyman, strict=True)
     return [StratumShare(*row) for row in rows]
-
-
-def _goal_text(request: PowerOptions) -> str:
-    name, value = "difference", request.difference
-    if request.question is not PlanningGoal.DIFFERENCE:
-        name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)
-    return f"--{name} {value:g}"
 
 
 def power_json(plan: PowerPlan) -> dict[str, Any]:

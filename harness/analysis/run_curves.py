@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,8 +92,7 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
     try:
         bands = curve_bands(basis, counts, point_indices(counts, basis))
         at = point_indices(counts, basis) if bands is None else bands.at
-        equal = equal_error(counts)
-        area, error, notes = _summaries(basis, auc(counts), equal.rate)
+        summaries, notes = _summaries(basis, counts)
         requested = [requested_point(basis, counts, point) for point in options.at]
         fixed = fixed_bands(basis, counts, at)
         few = [
@@ -105,13 +105,9 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
     return Curve(
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
-        summaries={
-            "auc": area,
-            "eer": error,
-            "average_precision": _precision(basis, average_precision(counts)),
-        },
+        summaries=summaries,
         summary_target=basis.target,
-        eer_threshold=equal.threshold,
+        eer_threshold=equal_error(counts).threshold,
         columns=curve_columns(counts, at, bands, fixed),
         bands=band_method(basis, bands),
         target=_target(basis, bands),
@@ -145,27 +141,24 @@ def _replicated(basis: CurveBasis) -> bool:
     return not textbook
 
 
-def _summaries(basis: CurveBasis, area: float, error: float) -> tuple[Estimate, Estimate, list[str]]:
-    """Area and equal error rate; with too few cases for a variance they have no interval, but a note."""
+def _summaries(basis: CurveBasis, counts: ThresholdCounts) -> tuple[dict[str, Estimate], list[str]]:
+    """Area, equal error rate and average precision; with too few cases for a variance without intervals.
+
+    A note says so, but for the average precision, which has an interval only if one is asked for.
+    """
+    values = {"auc": auc(counts), "eer": equal_error(counts).rate, "average_precision": average_precision(counts)}
+    summaries = {name: Estimate(value, math.nan, math.nan, None) for name, value in values.items()}
+    notes = []
     try:
-        estimates = [
-            replace(curve_estimate(basis, summary), value=value)
-            for summary, value in ((AREA, area), (EQUAL_ERROR, error))
-        ]
+        area, error = curve_estimate(basis, AREA), curve_estimate(basis, EQUAL_ERROR)
+        summaries |= {"auc": replace(area, value=values["auc"]), "eer": replace(error, value=values["eer"])}
     except ValueError as mistake:
-        nothing = [Estimate(value, math.nan, math.nan, None) for value in (area, error)]
-        return nothing[0], nothing[1], [f"no interval: {mistake}"]
-    return estimates[0], estimates[1], []
-
-
-def _precision(basis: CurveBasis, value: float) -> Estimate:
-    """The average precision; with an interval if one is asked for, and there are enough cases."""
-    try:
-        if basis.precise:
-            return replace(curve_estimate(basis, AVERAGE_PRECISION), value=value)
-    except ValueError:
-        pass
-    return Estimate(value, math.nan, math.nan, None)
+        notes.append(f"no interval: {mistake}")
+    if basis.precise:
+        with suppress(ValueError):
+            precision = curve_estimate(basis, AVERAGE_PRECISION)
+            summaries["average_precision"] = replace(precision, value=values["average_precision"])
+    return summaries, notes
 
 
 def curve_columns(

@@ -201,7 +201,14 @@ def _declared_name(declared: Any, otherwise: str) -> str:
 def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> _Grouping | None:
     """The groups of the cases: by the chosen columns, else as recorded."""
     if chosen is not None:
-        return None if list(chosen) == ["none"] else _cross(aligned, chosen)
+        if list(chosen) == ["none"]:
+            return None
+        codes, labels = _sorted(aligned, chosen[0])
+        for name in chosen[1:]:
+            next_codes, next_labels = _sorted(aligned, name)
+            pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
+            labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
+        return _Grouping(" x ".join(chosen), codes, labels)
     recorded = aligned.column(kind)
     if recorded is None or recorded.codes.max(initial=-1) < 0:
         return None
@@ -210,15 +217,6 @@ def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> 
         raise TranscriptError(f"{aligned.names[0]}: case '{where}' has no {kind}, others have one")
     name = _declared_name(aligned.headers[0].design.get(kind), kind)
     return _Grouping(name, *_sorted(aligned, kind))
-
-
-def _cross(aligned: AlignedRuns, names: Sequence[str]) -> _Grouping:
-    codes, labels = _sorted(aligned, names[0])
-    for name in names[1:]:
-        next_codes, next_labels = _sorted(aligned, name)
-        pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
-        labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
-    return _Grouping(" x ".join(names), codes, labels)
 
 
 def _sorted(aligned: AlignedRuns, name: str) -> tuple[IntArray, Sequence[str]]:
