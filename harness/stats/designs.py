@@ -45,7 +45,6 @@ class GroupMoments:
 
     @property
     def total(self) -> float:
-        """Number of cases."""
         return float(self.sizes.sum())
 
     @property

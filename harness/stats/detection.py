@@ -50,7 +50,6 @@ class BoxSet:
 
     @property
     def area(self) -> FloatArray:
-        """Width times height."""
         return np.asarray(self.box[:, 2] * self.box[:, 3])
 
 

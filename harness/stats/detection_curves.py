@@ -94,10 +94,10 @@ def average_precision_statistic(cells: Sequence[ApCell], words: str) -> WeightsS
         counted = np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
 
     def function(weights: FloatArray) -> FloatArray:
-        return np.array([_mean(classes, _inside(weights, inside)) for classes, inside in cells])
+        return np.array([_mean_over_classes(classes, _inside(weights, inside)) for classes, inside in cells])
 
     def linear(weights: FloatArray) -> FloatArray:
-        return np.stack([_slopes(classes, _inside(weights, inside)) for classes, inside in cells], axis=1)
+        return np.stack([_mean_slopes(classes, _inside(weights, inside)) for classes, inside in cells], axis=1)
 
     return WeightsStatistic(
         function, (0.0, 1.0), len(cells), linear=linear, counted=counted, optimistic=True, words=words
@@ -108,7 +108,7 @@ def _inside(weights: FloatArray, inside: BoolArray | None) -> FloatArray:
     return weights if inside is None else weights * inside
 
 
-def _mean(classes: Sequence[ClassHits], weights: FloatArray) -> float:
+def _mean_over_classes(classes: Sequence[ClassHits], weights: FloatArray) -> float:
     """The mean over the classes that have objects with weight; NaN if there is none."""
     # Equal weights become counts, whose ratios are exact.
     scaled = weights / max(float(weights.max(initial=0.0)), 1e-300)
@@ -140,7 +140,7 @@ def _precision(of: ClassHits, weights: FloatArray) -> tuple[FloatArray, FloatArr
     return hits, hits / (hits + false + _TINY)
 
 
-def _slopes(classes: Sequence[ClassHits], weights: FloatArray) -> FloatArray:
+def _mean_slopes(classes: Sequence[ClassHits], weights: FloatArray) -> FloatArray:
     """What each case adds to the mean per unit of weight, to first order."""
     slopes = np.zeros(weights.size)
     known = [hits for hits in classes if weights[hits.objects].sum() > 0]

@@ -59,7 +59,6 @@ class PairTable:
 
     @property
     def n(self) -> int:
-        """All cases."""
         return self.n_ff + self.n_sf + self.n_fs + self.n_ss
 
     @property
@@ -97,7 +96,6 @@ class PairTables:
         return len(self.first)
 
     def table(self, pair: int) -> PairTable:
-        """One pair's table."""
         return PairTable(*(int(counts[pair]) for counts in (self.n_ff, self.n_sf, self.n_fs, self.n_ss)))
 
     def better(self) -> IntArray:
@@ -149,7 +147,6 @@ class McNemars:
     confidence_better: FloatArray
 
     def pair(self, k: int) -> McNemar:
-        """One pair's test."""
         better: dict[int, Literal["a", "b"]] = {1: "a", -1: "b"}
         differ, more = float(self.confidence_differ[k]), float(self.confidence_better[k])
         return McNemar(
@@ -181,7 +178,6 @@ def pairwise_tables(successes: npt.ArrayLike) -> PairTables:
 
 
 def mcnemar(table: PairTable, *, design_effect: float = 1.0) -> McNemar:
-    """McNemar's test of one table."""
     return mcnemar_all([table.n_sf], [table.n_fs], design_effect=design_effect).pair(0)
 
 

@@ -115,7 +115,9 @@ def repeats(
     n, k = table.shape
     components = crossed_variance(table, units=units, strata=strata)
     between_runs = float(table.var(axis=1, ddof=1).mean()) if k > 1 else math.nan
-    share = _share(components.case, between_runs)
+    # NaN if one of the components is.
+    cases = max(components.case, 0.0)
+    share = cases / (cases + between_runs) if cases + between_runs else math.nan
     return Repeats(
         cases=n,
         runs=k,
@@ -209,13 +211,6 @@ def _nested(sample: Sample, columns: FloatArray) -> tuple[FloatArray, FloatArray
 def _over_runs(of_residuals: FloatArray, runs: int) -> float:
     """Sums over K columns that have K - 1 degrees of freedom between them."""
     return float(of_residuals.sum()) / (runs - 1) if runs > 1 else math.nan
-
-
-def _share(between_cases: float, between_runs: float) -> float:
-    if math.isnan(between_cases + between_runs):
-        return math.nan
-    cases = max(between_cases, 0.0)
-    return cases / (cases + between_runs) if cases + between_runs else math.nan
 
 
 @dataclass(frozen=True, slots=True)

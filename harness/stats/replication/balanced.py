@@ -33,7 +33,6 @@ class HalfSamples(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return self.matrix.order * (2 if self.complements else 1)
 
     @property
@@ -43,7 +42,6 @@ class HalfSamples(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The same for all."""
         return np.array(1 / (self.count * (1 - self.fay) ** 2))
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
@@ -58,7 +56,6 @@ class HalfSamples(ScaledReplicates):
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         for sign in (1, -1) if self.complements else (1,):
             for start, stop in blocks(self.matrix.order, block):
                 signs = sign * (1 - self.fay) * self.matrix.rows(start, stop)[:, 1 : self.strata + 1]
@@ -75,7 +72,6 @@ class OneOfSeveral(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return self.array.count
 
     @property
@@ -85,7 +81,6 @@ class OneOfSeveral(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The same for all."""
         return np.array(1 / (self.count * (self.array.levels - 1) * (1 - self.fay) ** 2))
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
@@ -96,7 +91,6 @@ class OneOfSeveral(ScaledReplicates):
         return np.asarray(totals[:, 0] if single else totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         for start, stop in blocks(self.count, block):
             chosen = self.array.rows(start, stop, self.strata)[:, :, None] == np.arange(self.array.levels)
             factors = self.fay + self.array.levels * (1 - self.fay) * chosen.astype(np.float64)
@@ -146,12 +140,10 @@ class GroupedHalves(ScaledReplicates):
 
     @property
     def groupings(self) -> int:
-        """Number of groupings."""
         return len(self.offsets)
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return self.groupings * self.matrix.order
 
     @property
@@ -162,7 +154,6 @@ class GroupedHalves(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The same for all."""
         return np.array(1 / (self.count * self.spread**2))
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
@@ -178,7 +169,6 @@ class GroupedHalves(ScaledReplicates):
         return np.asarray(totals[:, 0] if single else totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         stratum = np.repeat(np.arange(len(self.sizes)), self.sizes)
         for offset in self.offsets:
             for start, stop in blocks(self.matrix.order, block):

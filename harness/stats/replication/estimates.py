@@ -59,8 +59,9 @@ def make_estimates(sample: Sample, statistic: Statistic, replication: Replicatio
     with np.errstate(over="ignore", invalid="ignore"):
         values = require_values(full_values(sample, statistic))
         evidence = Evidence(sample, statistic, values, replication.design_effect)
-        if replication.df == "satterthwaite":
-            _check_linear(evidence)
+        if replication.df == "satterthwaite" and evidence.influences is None:
+            words = statistic.words if isinstance(statistic, WeightsStatistic) else "this statistic"
+            raise ValueError(f"df satterthwaite: {words} has no linear form, which such a df needs; use design")
         method = variance_method(sample, statistic, replication)
         try:
             return _estimates(evidence, replication, method)
@@ -83,13 +84,6 @@ def _estimates(evidence: Evidence, replication: Replication, method: VarianceMet
     return Estimates(evidence, replication, method, (covariance + covariance.T) / 2, df)
 
 
-def _check_linear(evidence: Evidence) -> None:
-    if evidence.influences is None:
-        statistic = evidence.statistic
-        words = statistic.words if isinstance(statistic, WeightsStatistic) else "this statistic"
-        raise ValueError(f"df satterthwaite: {words} has no linear form, which such a df needs; use design")
-
-
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Values (m,) of the members of a statistic and their covariance (m, m)."""
@@ -109,11 +103,9 @@ class Estimates:
         return self.evidence.values
 
     def estimate(self, member: int) -> Estimate:
-        """A member by itself."""
         return self._singles([member])[0]
 
     def all(self) -> list[Estimate]:
-        """Every member by itself."""
         return self._singles(range(len(self)))
 
     def at(self, confidence: float) -> Estimates:
@@ -218,7 +210,6 @@ class Estimates:
 
     @cached_property
     def se(self) -> FloatArray:
-        """Standard errors of the members."""
         return np.sqrt(self.without_rounding(np.diag(self.covariance), np.diag(self.covariance)))
 
     @cached_property

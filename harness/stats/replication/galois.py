@@ -27,7 +27,6 @@ def prime_factors(number: int) -> tuple[int, ...]:
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is prime."""
     return number > 1 and prime_factors(number) == (number,)
 
 
@@ -52,7 +51,6 @@ class FiniteField:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return int(self.prime**self.degree)
 
     @cached_property
@@ -91,7 +89,6 @@ class FiniteField:
 
 
 def field(prime: int, degree: int) -> FiniteField:
-    """The field of prime^degree elements."""
     return FiniteField(prime, degree, primitive_polynomial(prime, degree))
 
 
@@ -144,7 +141,6 @@ class OrthogonalArray:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return int(self.levels**self.exponent)
 
     @property

@@ -119,7 +119,6 @@ class PaleyOne:
 
     @property
     def order(self) -> int:
-        """Number of rows and columns."""
         return self.prime + 1
 
     @cached_property
@@ -164,15 +163,12 @@ class StoredHadamard:
 
     @property
     def order(self) -> int:
-        """Number of rows and columns."""
         return len(self.matrix)
 
     def transform(self, values: FloatArray) -> FloatArray:
-        """A plain product."""
         return np.asarray(self.matrix[:, : len(values)].astype(np.float64) @ values)
 
     def rows(self, start: int, stop: int) -> Signs:
-        """A slice."""
         return self.matrix[start:stop]
 
 
@@ -185,7 +181,6 @@ class HadamardProduct:
 
     @property
     def order(self) -> int:
-        """Number of rows and columns."""
         return self.left.order * self.right.order
 
     def transform(self, values: FloatArray) -> FloatArray:

@@ -77,7 +77,6 @@ class ScaledReplicates(ABC):
         return np.asarray(np.tensordot(self._all_coefficients(), squares, axes=1))
 
     def covariance(self, estimates: FloatArray, full: FloatArray, *, centre: Centre = "full") -> FloatArray:
-        """Covariance matrix of several estimates at once."""
         deviations = self._deviations(estimates, full, centre)
         return np.asarray(deviations.T @ (deviations * self._all_coefficients()[:, None]))
 
@@ -120,7 +119,6 @@ class LoneStrataReplicates(ScaledReplicates):
 
     @property
     def lone_units(self) -> int:
-        """Number of lone units."""
         return int((~self.replicated).sum())
 
     @property
@@ -130,7 +128,6 @@ class LoneStrataReplicates(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return self.inner.count + self.added
 
     @property
@@ -156,7 +153,6 @@ class LoneStrataReplicates(ScaledReplicates):
         return np.asarray(totals[:, 0] if single else totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         for inner in self.inner.weights(block):
             factors = np.ones((len(inner), len(self.replicated)))
             factors[:, self.replicated] = inner

@@ -30,7 +30,6 @@ class DeleteOne(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return len(self.stratum)
 
     @property
@@ -52,7 +51,6 @@ class DeleteOne(ScaledReplicates):
         return np.asarray(totals[:, 0] if single else totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         raised = (self.sizes / (self.sizes - 1))[self.stratum]
         for start, stop in blocks(self.count, block):
             same = self.stratum[start:stop, None] == self.stratum
@@ -77,7 +75,6 @@ class DeleteGroup(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return self.groups
 
     @property
@@ -87,7 +84,6 @@ class DeleteGroup(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The same for all."""
         return np.array(1 - 1 / self.groups)
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
@@ -102,7 +98,6 @@ class DeleteGroup(ScaledReplicates):
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         members, steps = self._steps()
         for start, stop in blocks(self.groups, block):
             step = steps[self.stratum, start:stop].T
@@ -154,7 +149,6 @@ class RescaledBootstrap(ScaledReplicates):
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return len(self.draws)
 
     @property
@@ -164,7 +158,6 @@ class RescaledBootstrap(ScaledReplicates):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The same for all."""
         return np.array(1 / self.count)
 
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
@@ -178,7 +171,6 @@ class RescaledBootstrap(ScaledReplicates):
         return totals[:, 0] if single else totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
         for start, stop in blocks(self.count, min(block, _block(self.draws.shape[1]))):
             yield self.draws[start:stop] * self._raised
 

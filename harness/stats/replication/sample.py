@@ -44,7 +44,6 @@ class Sample:
 
     @property
     def cases(self) -> int:
-        """Number of cases."""
         return len(self.weights)
 
     @property

@@ -53,7 +53,6 @@ class TotalsStatistic(ABC):
 
     @property
     def cases(self) -> int:
-        """Number of cases."""
         return len(self.columns if self.kinds is None else self.kinds)
 
     @property
@@ -89,23 +88,18 @@ class Total(TotalsStatistic):
 
     @property
     def size(self) -> int:
-        """One per column."""
         return int(self.columns.shape[1])
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """The totals themselves."""
         return totals
 
     def member_columns(self, member: int) -> list[int]:
-        """Its own."""
         return [member]
 
     def member(self, totals: FloatArray) -> FloatArray:
-        """The total itself."""
         return totals[..., 0]
 
     def derivative(self, totals: FloatArray, values: FloatArray) -> FloatArray:
-        """The values themselves."""
         return values
 
 
@@ -121,16 +115,13 @@ class Ratio(TotalsStatistic):
 
     @property
     def size(self) -> int:
-        """Number of numerators."""
         return self.members
 
     @property
     def kind(self) -> IntervalKind:
-        """Shares get their own limits."""
         return IntervalKind.SHARE if self.share else super().kind
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """NaN if a denominator is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(totals[..., : self.members] / totals[..., self.members :])
 
@@ -140,7 +131,6 @@ class Ratio(TotalsStatistic):
         return [member, self.members if shared else self.members + member]
 
     def member(self, totals: FloatArray) -> FloatArray:
-        """NaN if the denominator is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(totals[..., 0] / totals[..., 1])
 
@@ -163,25 +153,20 @@ class SmoothFormula(TotalsStatistic):
 
     @property
     def kind(self) -> IntervalKind:
-        """Roots of mean squares get their own limits."""
         return IntervalKind.ROOT if self.root else super().kind
 
     @property
     def size(self) -> int:
-        """Number of columns over `parts`."""
         return int(self.columns.shape[1]) // self.parts
 
     def combine(self, totals: FloatArray) -> FloatArray:
-        """NaN if the formula has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.formula(self._by_member(totals)), dtype=np.float64)
 
     def member_columns(self, member: int) -> list[int]:
-        """As many as the formula takes."""
         return list(range(member * self.parts, (member + 1) * self.parts))
 
     def member(self, totals: FloatArray) -> FloatArray:
-        """NaN if the formula has no value."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.formula(totals), dtype=np.float64)
 
@@ -313,7 +298,6 @@ def ratio(
 
 
 def total(values: npt.ArrayLike, *, bounds: Bounds = UNBOUNDED) -> Total:
-    """A weighted total."""
     return Total(_values(values, "values"), bounds=bounds)
 
 
