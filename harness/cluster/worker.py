@@ -211,7 +211,11 @@ class _Jobs:
         folders = {name: self._folder(job, name) for name in job.materials}
         if missing := tuple(name for name, folder in folders.items() if folder is None):
             raise _Missing(missing)
-        data = job.data_paths if job.same_machine or not job.script else _fetch(job, folders["script"])
+        data = job.data_paths
+        if job.script and not job.same_machine:
+            if (beside := folders["script"]) is None:
+                raise ScriptError(f"no script {job.script}")
+            data = {name: path.absolute() for name, path in fetch_data(load_script(beside / job.script)).items()}
         moved = {job.data_paths[name]: data[name] for name in job.data_paths} | {job.cache: cache_folder()}
         translate = Translation({} if job.same_machine else moved)
         train = _learning_part(job.setup.train, folders.get("train"), translate)
@@ -234,13 +238,6 @@ class _Jobs:
 
 
 _jobs = _Jobs()
-
-
-def _fetch(job: Job, folder: Path | None) -> Mapping[str, Path]:
-    """Where the data of the test is on this machine: beside the script, or in the cache."""
-    if folder is None:
-        raise ScriptError(f"no script {job.script}")
-    return {name: path.absolute() for name, path in fetch_data(load_script(folder / job.script)).items()}
 
 
 def _learning_part(path: Path | None, folder: Path | None, translate: Translation) -> Path | None:

@@ -68,7 +68,12 @@ def read_labels(path: Path) -> Labels:
     lines: dict[str, int] = {}
     try:
         for number, (line, row) in enumerate(rows(path)):
-            _check_id(row.get("id"), path, line, lines)
+            image = plain_text(row.get("id"))
+            if not image:
+                raise DataError(f"{path}:{line}: no id; give each row a unique one in column id")
+            if image in lines:
+                raise DataError(f"{path}:{line}: id '{image}' is also in line {lines[image]}; ids must be unique")
+            lines[image] = line
             for name, value in row.items():
                 columns.setdefault(name, [None] * number).append(value)
             for name in columns.keys() - row.keys():
@@ -78,15 +83,6 @@ def read_labels(path: Path) -> Labels:
     if not columns:
         raise DataError(f"{path}: no rows; expected one for each row or column of the matrix")
     return Labels(columns)
-
-
-def _check_id(value: Any, path: Path, line: int, lines: dict[str, int]) -> None:
-    name = plain_text(value)
-    if not name:
-        raise DataError(f"{path}:{line}: no id; give each row a unique one in column id")
-    if name in lines:
-        raise DataError(f"{path}:{line}: id '{name}' is also in line {lines[name]}; ids must be unique")
-    lines[name] = line
 
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -274,8 +270,12 @@ class Matrix:
 
 def align_matrices(matrices: Sequence[Matrix]) -> list[Matrix]:
     """The matrices with rows and columns in the order of the first; raises a DataError if images differ."""
-    first = matrices[0]
-    return [first, *(_in_order(matrix, first) for matrix in matrices[1:])]
+    first, aligned = matrices[0], [matrices[0]]
+    for matrix in matrices[1:]:
+        rows = _matching_index(matrix.rows.ids, first.rows.ids, f"{matrix.name}: its rows", first.name)
+        columns = _matching_index(matrix.columns.ids, first.columns.ids, f"{matrix.name}: its columns", first.name)
+        aligned.append(replace(matrix.take(rows, columns), rows=first.rows, columns=first.columns))
+    return aligned
 
 
 def scores_of(matrix: Matrix) -> Scores:
@@ -289,13 +289,7 @@ def scores_of(matrix: Matrix) -> Scores:
     return scores
 
 
-def _in_order(matrix: Matrix, first: Matrix) -> Matrix:
-    rows = _matching_rows(matrix.rows.ids, first.rows.ids, f"{matrix.name}: its rows", first.name)
-    columns = _matching_rows(matrix.columns.ids, first.columns.ids, f"{matrix.name}: its columns", first.name)
-    return replace(matrix.take(rows, columns), rows=first.rows, columns=first.columns)
-
-
-def _matching_rows(ids: TextArray, reference: TextArray, what: str, name: str) -> IntArray | None:
+def _matching_index(ids: TextArray, reference: TextArray, what: str, name: str) -> IntArray | None:
     if np.array_equal(ids, reference):
         return None
     index = {image: number for number, image in enumerate(ids.tolist())}

@@ -23,7 +23,11 @@ def read_delimited(path: Path) -> tuple[npt.NDArray[np.float64], list[str], list
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = _rows(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True), path)
-            gallery = _gallery(next(rows, (1, [])), path)
+            gallery = [label.strip() for label in next(rows, (1, []))[1][1:]]
+            if not gallery:
+                raise DataError(f"{path}:1: no labels; expected them in the first row, from the second column on")
+            if not all(gallery):
+                raise DataError(f"{path}:1: column {gallery.index('') + 2} has no label")
             probes, scores = _body(rows, len(gallery), path)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
@@ -42,15 +46,6 @@ def _rows(reader: "Iterator[list[str]]", path: Path) -> Iterator[tuple[int, list
                 yield line, row
     except csv.Error as error:
         raise DataError(f"{path}:{line + 1}: {error}; a similarity matrix is a CSV table") from None
-
-
-def _gallery(first: tuple[int, list[str]], path: Path) -> list[str]:
-    labels = [label.strip() for label in first[1][1:]]
-    if not labels:
-        raise DataError(f"{path}:1: no labels; expected them in the first row, from the second column on")
-    if not all(labels):
-        raise DataError(f"{path}:1: column {labels.index('') + 2} has no label")
-    return labels
 
 
 def _body(
@@ -125,15 +120,11 @@ def read_matrix(
 def label_tables_beside(path: Path) -> list[Path]:
     """The tables of labels beside a matrix."""
     for names in ([f"{path.stem}.labels"], [f"{path.stem}.rows", f"{path.stem}.columns"], ["labels"]):
-        tables = [_existing_table(path.with_name(name)) for name in names]
+        candidates = [[path.with_name(name + suffix) for suffix in TABLES] for name in names]
+        tables = [next(filter(Path.is_file, named), None) for named in candidates]
         if all(tables):
             return [table for table in tables if table is not None and table != path]
     return []
-
-
-def _existing_table(stem: Path) -> Path | None:
-    candidates = (stem.with_name(stem.name + suffix) for suffix in TABLES)
-    return next((path for path in candidates if path.is_file()), None)
 
 
 def _scores(path: Path) -> _NamedScores:

@@ -75,22 +75,18 @@ def with_values(raw: object) -> tuple[object, Mapping[str, float | None] | None]
         return answer, None
     if not isinstance(values, Mapping):
         raise AnswerError(f"values {shown(values)} is not a mapping of names to numbers")
-    return answer, {_value_name(name): _value(name, value) for name, value in values.items()}
-
-
-def _value_name(name: object) -> str:
-    text = label(name)
-    if not text or len(text) > MAX_NAME_LENGTH:
-        raise AnswerError(
-            f"values: the name {shown(text)} has {len(text):,} characters; give it 1 to {MAX_NAME_LENGTH}"
-        )
-    return text
-
-
-def _value(name: object, value: object) -> float | None:
-    if isinstance(value, bool):
-        return float(value)
-    return None if value is None else number(value, f"values: {shown(name)}")
+    numbers: dict[str, float | None] = {}
+    for name, value in values.items():
+        text = label(name)
+        if not text or len(text) > MAX_NAME_LENGTH:
+            raise AnswerError(
+                f"values: the name {shown(text)} has {len(text):,} characters; give it 1 to {MAX_NAME_LENGTH}"
+            )
+        if isinstance(value, bool):
+            numbers[text] = float(value)
+        else:
+            numbers[text] = None if value is None else number(value, f"values: {shown(name)}")
+    return answer, numbers
 
 
 def fields(raw: object, known: frozenset[str]) -> Mapping[str, object] | None:

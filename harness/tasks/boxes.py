@@ -69,10 +69,16 @@ def true_boxes(text: str) -> tuple[TrueBox, ...]:
         rows = msgspec.json.decode(text) if text else []
     except msgspec.DecodeError:
         raise AnswerError(f"expect {shown(text)} is not a list of boxes in JSON; write [] if there is none") from None
-    return tuple(
-        TrueBox(_label(row), _box(row, location), _flag(row, location), _area(row, location))
-        for location, row in _rows(rows, "expect", ("label", "box", "ignore", "area"))
-    )
+    boxes = []
+    for location, row in _rows(rows, "expect", ("label", "box", "ignore", "area")):
+        label_text, box, ignore = _label(row), _box(row, location), row.get("ignore", False)
+        if ignore not in (True, False):
+            raise AnswerError(f"{location}: ignore {shown(ignore)} is not true or false")
+        area = None if row.get("area") is None else number(row["area"], f"{location}: area")
+        if area is not None and area < 0:
+            raise AnswerError(f"{location}: area {area:g} is negative")
+        boxes.append(TrueBox(label_text, box, bool(ignore), area))
+    return tuple(boxes)
 
 
 def detected_boxes(raw: object, most: int) -> list[DetectedBox]:
@@ -128,22 +134,6 @@ def _box(row: Mapping[str, Any], location: str) -> Box:
     return x, y, width, height
 
 
-def _flag(row: Mapping[str, Any], location: str) -> bool:
-    raw = row.get("ignore", False)
-    if raw not in (True, False):
-        raise AnswerError(f"{location}: ignore {shown(raw)} is not true or false")
-    return bool(raw)
-
-
-def _area(row: Mapping[str, Any], location: str) -> float | None:
-    if row.get("area") is None:
-        return None
-    area = number(row["area"], f"{location}: area")
-    if area < 0:
-        raise AnswerError(f"{location}: area {area:g} is negative")
-    return area
-
-
 def record_boxes(truth: Sequence[TrueBox], detected: Sequence[DetectedBox]) -> dict[str, Any]:
     """The record of an image: rows with the number of a label, and the score of what was found, before the box."""
     labels: dict[str, int] = {}
@@ -180,8 +170,12 @@ def boxes_mistake(record: Mapping[str, Any]) -> str | None:
     ignored, areas = record.get("ignored", []), record.get("areas", [])
     if not isinstance(ignored, list) or not all(type(item) is int and 0 <= item < objects for item in ignored):
         return "ignored: expected places of objects in truth"
-    if not isinstance(areas, list) or not all(_is_area(item, objects) for item in areas):
+    if not isinstance(areas, list):
         return "areas: expected [place of an object in truth, area]"
+    for pair in areas:
+        known = isinstance(pair, list) and len(pair) == 2 and all(type(value) in (int, float) for value in pair)
+        if not (known and type(pair[0]) is int and 0 <= pair[0] < objects and pair[1] >= 0):
+            return "areas: expected [place of an object in truth, area]"
     return None
 
 
@@ -189,11 +183,6 @@ def _is_row(row: Any, size: int, labels: int) -> bool:
     if not (isinstance(row, list) and len(row) == size and all(type(value) in (int, float) for value in row)):
         return False
     return type(row[0]) is int and 0 <= row[0] < labels and max(map(abs, row[2:])) <= LARGEST and min(row[-2:]) >= 0
-
-
-def _is_area(pair: Any, objects: int) -> bool:
-    known = isinstance(pair, list) and len(pair) == 2 and all(type(value) in (int, float) for value in pair)
-    return known and type(pair[0]) is int and 0 <= pair[0] < objects and pair[1] >= 0
 
 
 def overlap(detected: Sequence[float], truth: Sequence[float], *, of_first: bool = False) -> float:

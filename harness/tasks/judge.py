@@ -167,7 +167,9 @@ class Judge:
         error = trial.error or None
         if not judged:
             case = replace(case, positive=trial.outcome.positive) if self._complete is not None else case
-            answer, outcome = _believed(trial), trial.outcome
+            names = ("actual", "score", "rank", "best_wrong", "values", "pixels", "boxes")
+            answer = Answer(**{name: _or_none(getattr(trial, name)) for name in names})
+            outcome = trial.outcome
         else:
             case = case if self._complete is None else self._complete(case, self._rules)
             answer = self._without_answer(case) if error is not None else self._recorded(trial, case, self._rules)
@@ -246,12 +248,6 @@ def judged_trial(judge: Judge, case: Case, answered: BlindTrial) -> Trial:
 def _with_values(answer: Answer, values: Mapping[str, float | None]) -> Answer:
     """The answer with further numbers; those that the task computed stay."""
     return replace(answer, values={**values, **(answer.values or {})})
-
-
-def _believed(trial: Trial) -> Answer:
-    """The answer as the record has it."""
-    names = ("actual", "score", "rank", "best_wrong", "values", "pixels", "boxes")
-    return Answer(**{name: _or_none(getattr(trial, name)) for name in names})
 
 
 def _or_none(value: Any) -> Any:

@@ -186,21 +186,17 @@ def pixel_cautions(runs: ComparedRuns) -> list[str]:
     ]
     for a, b in pairs[:MAX_PAIRS]:
         claim = pixel_claim(details[a], details[b])
-        lines.append(_sentence(runs.names[a], runs.names[b], claim))
+        ahead, behind = (runs.names[a], runs.names[b]) if claim.lead >= 0 else (runs.names[b], runs.names[a])
+        p = f"{claim.p_value:.2g}" if claim.p_value > 1e-300 else "1e-300"
+        pixels = "weighted pixels" if claim.weighted else "pixels"
+        lines.append(
+            f"On the {claim.pixels:,.0f} {pixels} it would have claimed, wrongly, z = {claim.z:.2f} or more (p = {p} "
+            f"or less) for {ahead} and {behind}: {ahead} has {abs(claim.lead):,.0f} more pixels right, and at most "
+            f"{claim.most:,.0f} can differ between the two."
+        )
     if len(pairs) > MAX_PAIRS:
         lines.append(f"The other {len(pairs) - MAX_PAIRS:,} pairs are no different.")
     return lines
-
-
-def _sentence(a: str, b: str, claim: PixelClaim) -> str:
-    ahead, behind = (a, b) if claim.lead >= 0 else (b, a)
-    p = f"{claim.p_value:.2g}" if claim.p_value > 1e-300 else "1e-300"
-    pixels = "weighted pixels" if claim.weighted else "pixels"
-    return (
-        f"On the {claim.pixels:,.0f} {pixels} it would have claimed, wrongly, z = {claim.z:.2f} or more (p = {p} or "
-        f"less) for {ahead} and {behind}: {ahead} has {abs(claim.lead):,.0f} more pixels right, and at most "
-        f"{claim.most:,.0f} can differ between the two."
-    )
 
 
 IOU, THRESHOLD = 0.5, 0.5
@@ -354,8 +350,10 @@ id,input,expect
         parts: list[tuple[int, Sequence[float], bool, Sequence[float]]] = []
         for case, pixels in enumerate(columns.details.get("pixels", ())):
             if pixels is not None:
-                if "levels" not in pixels:
-                    _require_no_answer(columns, case)
+                if "levels" not in pixels and columns.actual.codes[case] >= 0:
+                    raise AnswerError(
+                        'an answer is a mask without scores; a curve needs {"scores": ...} for each pixel'
+                    )
                 parts += [(case, *part) for part in _scored(pixels)]
         if not parts:
             raise AnswerError("no pixels are recorded; a curve needs answers with scores for each pixel")
@@ -412,11 +410,6 @@ def _label_index(value: int | None, index: Mapping[int | None, int]) -> int:
 
 def _threshold(params: Mapping[str, Value]) -> float:
     return float(params.get("threshold", THRESHOLD))
-
-
-def _require_no_answer(columns: RecordColumns, case: int) -> None:
-    if columns.actual.codes[case] >= 0:
-        raise AnswerError('an answer is a mask without scores; a curve needs {"scores": ...} for each pixel')
 
 
 def _scored(pixels: Details) -> Iterator[tuple[Sequence[float], bool, Sequence[float]]]:

@@ -206,7 +206,12 @@ def _load(path: str, weights: str, settings: MaskSettings, _truth: Stamp, _weigh
     marked = np.asarray(image != 0)
     if counted is not None:
         marked &= counted
-    codes = _codes(image, counted, settings) if settings.labels else None
+    codes = None
+    if settings.labels:
+        codes, unknown = label_codes(image, settings, counted)
+        if unknown is not None:
+            known = ", ".join(str(value) for value, _ in settings.labels)
+            raise ImageError(f"the truth image: value {unknown} has no name in labels ({known})")
     near = None
     if settings.width:
         near = near_outline(marked.view(np.uint8) if codes is None else codes, counted, settings.width)
@@ -215,14 +220,6 @@ def _load(path: str, weights: str, settings: MaskSettings, _truth: Stamp, _weigh
         weight_image[near] *= settings.weight
         near = None
     return MaskTruth(marked, counted, weight_image, near, settings.weight, codes)
-
-
-def _codes(image: npt.NDArray[Any], counted: BoolArray | None, settings: MaskSettings) -> Codes:
-    codes, unknown = label_codes(image, settings, counted)
-    if unknown is not None:
-        known = ", ".join(str(value) for value, _ in settings.labels)
-        raise ImageError(f"the truth image: value {unknown} has no name in labels ({known})")
-    return codes
 
 
 def label_codes(

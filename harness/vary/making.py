@@ -180,12 +180,17 @@ class VersionMaker(InputMaker):
 
     def moved_image(self, reference: str, steps: Sequence[Step], *, outside: int, numbers: bool) -> str:
         """The reference of an image that belongs to the truth, moved."""
+        from harness.vary.movement import move_classes, move_numbers
+
         path = str(self._references.resolve(reference))
         try:
             parts = ["truth", EFFECTS_VERSION, outside, numbers, _content_sha256(path), *map(_effect, steps)]
             name = hashlib.sha256(repr(parts).encode()).hexdigest()[:40] + ".npy"
             if not self.store.take(name):
-                self.store.write(name, _moved(read_image(path, lossless=True), steps, outside, numbers=numbers))
+                image, move = read_image(path, lossless=True), move_numbers if numbers else move_classes
+                for step in steps:
+                    image = move(image, step.axis.kind, step.value, outside)
+                self.store.write(name, image)
         except ImageError as error:
             raise ImageError(f"'{reference}', which must move with it: {error}") from None
         return f"{{{MADE}}}/{name}"
@@ -229,15 +234,6 @@ def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -
     return picture
 
 
-def _moved(image: "Pixels", steps: Sequence[Step], outside: int, *, numbers: bool) -> "Pixels":
-    from harness.vary.movement import move_classes, move_numbers
-
-    for step in steps:
-        move = move_numbers if numbers else move_classes
-        image = move(image, step.axis.kind, step.value, outside)
-    return image
-
-
 def _effect(step: Step) -> tuple[str, float]:
     return step.axis.kind, float(step.value)
 
@@ -251,15 +247,11 @@ def _words(step: Step, version: Case) -> bytes:
 def _suffix(path: str) -> str:
     """A format without loss: that of the original, where it can hold every version."""
     suffix = Path(path).suffix.lower()
-    if suffix in NETPBM:
-        return ".ppm" if _has_colours(path) else ".pgm"
-    return SUFFIXES.get(suffix, ".png")
-
-
-def _has_colours(path: str) -> bool:
+    if suffix not in NETPBM:
+        return SUFFIXES.get(suffix, ".png")
     with suppress(OSError), Path(path).open("rb") as file:
-        return file.read(2) in (b"P3", b"P6")
-    return False
+        return ".ppm" if file.read(2) in (b"P3", b"P6") else ".pgm"
+    return ".pgm"
 
 
 def _content_sha256(path: str) -> str:
