@@ -119,7 +119,11 @@ class RunParts:
     def plan(self, options: RunOptions = DEFAULT_OPTIONS, assignments: Iterable[str] = ()) -> Plan:
         """Plan a run; NAME=VALUE sets a parameter."""
         params = settings(self.params, assignments)
-        rule = _stop_rule(options)
+        rule = None
+        if isinstance(options, StopOptions) and options.stop_when is not None:
+            if options.limit is not None:
+                raise UsageError("--stop-when and --limit exclude one another: the first cases are not a random part")
+            rule = StopRule.parse(options.stop_when, options.order_seed)
         if self.script.is_blind and options.repeat > 1:
             raise UsageError(f"{self.script.name}: a blind test takes one answer per case; run it without --repeat")
         _check_workers(self.interface, options)
@@ -179,14 +183,6 @@ def _find_interface(source: object, script: Script, name: str | None, *, isolate
 
     larger = script.rules.larger_is_better
     return with_name(load_matrix(source.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
-
-
-def _stop_rule(options: RunOptions) -> StopRule | None:
-    if not isinstance(options, StopOptions) or options.stop_when is None:
-        return None
-    if options.limit is not None:
-        raise UsageError("--stop-when and --limit exclude one another: the first cases are not a random part")
-    return StopRule.parse(options.stop_when, options.order_seed)
 
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:

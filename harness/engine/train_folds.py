@@ -96,7 +96,16 @@ def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
         base = default_path(test, algorithm)
     if base is not None:
         for number, header in enumerate(headers, 1):
-            _check(fold_path(base, number), header, output)
+            # It must be from the same run, or must not exist.
+            path = fold_path(base, number)
+            if output.retry_errors:
+                complete_transcript(path, header)
+            elif output.resume:
+                _check_same(path, header)
+            elif output.force and output.path is None:
+                forced_path(header, path)
+            elif has_begun(path) and not output.force:
+                raise exists_error(path)
     return base
 
 
@@ -110,18 +119,6 @@ def _earlier(base: Path, headers: Sequence[Header]) -> EarlierRun:
         return EarlierRun(base, same=False, complete=False, in_use=False)
     complete = all(has_begun(path) and not is_empty(path) and read_end(path) is not None for path in paths)
     return EarlierRun(base, same=True, complete=complete, in_use=any(map(in_use, paths)))
-
-
-def _check(path: Path, header: Header, output: Target) -> None:
-    """The transcript of a fold must be from the same run, or must not exist."""
-    if output.retry_errors:
-        complete_transcript(path, header)
-    elif output.resume:
-        _check_same(path, header)
-    elif output.force and output.path is None:
-        forced_path(header, path)
-    elif has_begun(path) and not output.force:
-        raise exists_error(path)
 
 
 def _check_same(path: Path, header: Header) -> None:

@@ -75,7 +75,11 @@ def replacing(path: Path, *, force: bool, what: str) -> Iterator[Path]:
         # Not the name with an end: it may be as long as a name can be.
         part = target.with_name(f".hate-{os.getpid()}-{secrets.token_hex(4)}.part")
         try:
-            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _mode(target)))
+            mode = 0o666
+            if target.exists():  # a new file has the permissions of the old one, which must be one that may be written
+                os.close(os.open(target, os.O_WRONLY))
+                mode = stat.S_IMODE(target.stat().st_mode)
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
             yield part
             _put_in_place(part, target, force=force)
         finally:
@@ -84,14 +88,6 @@ def replacing(path: Path, *, force: bool, what: str) -> Iterator[Path]:
         raise exists_error(path) from None
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}; {what} was not written") from None
-
-
-def _mode(target: Path) -> int:
-    """The permissions of a new file: those of the old one, which must be one that may be written."""
-    if not target.exists():
-        return 0o666
-    os.close(os.open(target, os.O_WRONLY))
-    return stat.S_IMODE(target.stat().st_mode)
 
 
 def _put_in_place(part: Path, target: Path, *, force: bool) -> None:

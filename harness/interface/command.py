@@ -181,29 +181,27 @@ class CommandSession:
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
         """One process after the other."""
+        setup, folder = self._setup, self._interface.folder
         for question in questions:
-            yield self._ask(question)
-
-    def _ask(self, question: Question) -> Reply:
-        # A column cannot replace a parameter or what the harness fills in.
-        case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
-        file = None
-        if self._files is not None:
-            self._number += 1
-            file = self._files / f"{self._number}{self._interface.suffix}"
-            case["output"] = str(file)
-        try:
-            argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
-            setup = self._setup
-            finished = run_to_end(argv, self._interface.folder, timeout=setup.timeout, stdin=self._null, setup=setup)
-        except InterfaceError as error:
-            return Reply(question, None, ErrorKind.INTERFACE, str(error))
-        raw, kind, message = self._judge(finished, file)
-        if file is not None:
-            # Whatever it is, it goes with the work folder at the end of the run.
-            with contextlib.suppress(OSError):
-                file.unlink()
-        return Reply(question, raw, kind, message, finished.seconds, finished.memory)
+            # A column cannot replace a parameter or what the harness fills in.
+            case = {"id": question.id, "input": question.input, "expect": question.expect, "repeat": question.repeat}
+            file = None
+            if self._files is not None:
+                self._number += 1
+                file = self._files / f"{self._number}{self._interface.suffix}"
+                case["output"] = str(file)
+            try:
+                argv = self._argv(self._interface.argv, {**question.columns, **self._values, **case})
+                finished = run_to_end(argv, folder, timeout=setup.timeout, stdin=self._null, setup=setup)
+            except InterfaceError as error:
+                yield Reply(question, None, ErrorKind.INTERFACE, str(error))
+                continue
+            raw, kind, message = self._judge(finished, file)
+            if file is not None:
+                # Whatever it is, it goes with the work folder at the end of the run.
+                with contextlib.suppress(OSError):
+                    file.unlink()
+            yield Reply(question, raw, kind, message, finished.seconds, finished.memory)
 
     def _judge(self, finished: FinishedProcess, file: Path | None) -> tuple[Any, ErrorKind | None, str]:
         words = self._setup.limits.hint(last_lines(finished.stderr))

@@ -230,8 +230,11 @@ class Connection:
 
     def _socket(self) -> socket.socket:
         """The open connection; if there is something to read before we asked, it has been closed."""
-        if self._connection is not None and _is_readable(self._connection.sock):
-            self.close()
+        if self._connection is not None:
+            poll = select.poll()
+            poll.register(self._connection.sock, select.POLLIN)
+            if poll.poll(0):
+                self.close()
         if self._connection is None:
             self.open()
         if self._connection is None:
@@ -303,29 +306,22 @@ class Watchdog:
                         self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def _is_readable(sock: socket.socket) -> bool:
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
-    return bool(poll.poll(0))
-
-
 def _exchange(sock: socket.socket, request: bytes) -> tuple[HttpAnswer, bool]:
-    """Send a request and read its response; whether the connection can be used again."""
+    """Send a request and read its response; whether the connection can be used again.
+
+    Of the body no more is read than a little over the limit; an IncompleteRead if it breaks off.
+    """
     sock.sendall(request)
     with contextlib.closing(HTTPResponse(sock, method="POST")) as response:
         response.begin()
-        answer = HttpAnswer(response.status, response.reason, _content(response))
+        if response.length is not None and response.length <= MAX_ANSWER_BYTES:
+            content = response.read()
+        else:
+            content = response.read(MAX_ANSWER_BYTES + 1)
+            if response.length and len(content) <= MAX_ANSWER_BYTES:
+                raise IncompleteRead(content)
+        answer = HttpAnswer(response.status, response.reason, content)
         return answer, response.isclosed() and not response.will_close
-
-
-def _content(response: HTTPResponse) -> bytes:
-    """The body, up to a little more than the limit; an IncompleteRead if it breaks off."""
-    if response.length is not None and response.length <= MAX_ANSWER_BYTES:
-        return response.read()
-    content = response.read(MAX_ANSWER_BYTES + 1)
-    if response.length and len(content) <= MAX_ANSWER_BYTES:
-        raise IncompleteRead(content)
-    return content
 
 
 def _is_secure(parts: SplitResult) -> bool:

@@ -78,22 +78,18 @@ class MatrixSession:
         """Blocks of rows."""
         size = max(1, BLOCK // len(self._gallery))
         while block := list(islice(questions, size)):
-            yield from self._block(block)
-
-    def _block(self, questions: Sequence[Question]) -> Iterator[Reply]:
-        start = perf_counter()
-        cases = [self._cases[question.id] for question in questions]
-        rows = _find([_names(case) for case in cases], self._matrix.rows)
-        known = np.flatnonzero(rows >= 0)
-        answers = self._answers([cases[at] for at in known], rows[known]) if known.size else []
-        share = (perf_counter() - start) / len(questions)
-        ranked = iter(answers)
-        for question, row in zip(questions, rows.tolist(), strict=True):
-            if row >= 0:
-                yield Reply(question, next(ranked), None, "", share)
-            else:
-                text = f"{self._matrix.name} has no row for this case; its labels have other ids"
-                yield Reply(question, None, ErrorKind.INTERFACE, text, share)
+            start = perf_counter()
+            cases = [self._cases[question.id] for question in block]
+            rows = _find([_names(case) for case in cases], self._matrix.rows)
+            known = np.flatnonzero(rows >= 0)
+            answers = iter(self._answers([cases[at] for at in known], rows[known]) if known.size else [])
+            share = (perf_counter() - start) / len(block)
+            for question, row in zip(block, rows.tolist(), strict=True):
+                if row >= 0:
+                    yield Reply(question, next(answers), None, "", share)
+                else:
+                    text = f"{self._matrix.name} has no row for this case; its labels have other ids"
+                    yield Reply(question, None, ErrorKind.INTERFACE, text, share)
 
     def close(self) -> None:
         """Nothing to end."""

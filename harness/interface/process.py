@@ -348,7 +348,22 @@ class PipedProgram:
             self._flush()
         if self._stderr in ready:
             self.take_stderr()
-        return self._take_stdout()
+        try:
+            data = os.read(self._stdout, 1 << 18)
+        except BlockingIOError:
+            return []
+        lines: list[bytes] = []
+        self._rest += data
+        if not data:
+            self.ended = True
+            lines, self._rest = [bytes(self._rest)], bytearray()
+        elif b"\n" in data:
+            *lines, rest = bytes(self._rest).split(b"\n")
+            self._rest = bytearray(rest)
+        if len(self._rest) > MAX_LINE_BYTES:
+            self.ended = True
+            self.fault = f"wrote a line of more than {MAX_LINE_BYTES >> 20} MiB"
+        return [line for line in lines if line.strip()]
 
     def _flush(self) -> None:
         """Write as much as the pipe takes; that it is closed is noticed when the output ends."""
@@ -385,24 +400,6 @@ class PipedProgram:
             self._ignore(self._stderr)
         self.stderr.add(data)
         return bool(data)
-
-    def _take_stdout(self) -> list[bytes]:
-        try:
-            data = os.read(self._stdout, 1 << 18)
-        except BlockingIOError:
-            return []
-        lines: list[bytes] = []
-        self._rest += data
-        if not data:
-            self.ended = True
-            lines, self._rest = [bytes(self._rest)], bytearray()
-        elif b"\n" in data:
-            *lines, rest = bytes(self._rest).split(b"\n")
-            self._rest = bytearray(rest)
-        if len(self._rest) > MAX_LINE_BYTES:
-            self.ended = True
-            self.fault = f"wrote a line of more than {MAX_LINE_BYTES >> 20} MiB"
-        return [line for line in lines if line.strip()]
 
     def end_input(self) -> None:
         """Tell it that nothing more will come."""

@@ -292,7 +292,14 @@ class StreamWorker:
         """Training may take any time, but the user is told, in case the program does not flush its output."""
         name = self._interface.name
         if lines:
-            self._check_ready(lines[0])
+            try:
+                message = _decode(lines[0])
+            except _NOT_A_MESSAGE:
+                message = {}
+            if "error" in message and message.get("ready") is not True:
+                raise InterfaceError(f"{name}: {message['error']}")
+            if message.get("ready") is not True:
+                raise InterfaceError(f'{name}: wrote {_quote(lines[0])} instead of {{"ready":true}}')
             self.ready = True
         elif program.ended:
             raise InterfaceError(self._failure(program, "before it was ready"))
@@ -300,17 +307,6 @@ class StreamWorker:
             self._last_event = 0.0
             text = f'waiting for {name} to say {{"ready":true}}; does it flush its output?'
             print(f"hate: {text}", file=sys.stderr, flush=True)
-
-    def _check_ready(self, line: bytes) -> None:
-        try:
-            ready = _decode(line)
-        except _NOT_A_MESSAGE:
-            ready = {}
-        if ready.get("ready") is True:
-            return
-        if "error" in ready:
-            raise InterfaceError(f"{self._interface.name}: {ready['error']}")
-        raise InterfaceError(f'{self._interface.name}: wrote {_quote(line)} instead of {{"ready":true}}')
 
     def _answers(self, program: PipedProgram, lines: list[bytes], source: QuestionSource) -> list[Reply]:
         program.has_answered = True
@@ -334,7 +330,11 @@ class StreamWorker:
                     self._last_event = now
                     replies.append(read(question, message, share))
         if self._interface.times_itself and replies:
-            self._resize(max(share, *(reply.seconds for reply in replies)))
+            # As much in flight as the slowest of the last cases say: the next one may be as slow.
+            slowest = max(share, *(reply.seconds for reply in replies))
+            self._slowest = max(slowest, self._slowest * FORGETTING)
+            batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(self._slowest, 1e-6))
+            self._window = max(batch, min(MAX_IN_FLIGHT, ahead) // batch * batch)
         return replies
 
     def _read(self, question: Question, message: dict[str, Any], share: float) -> Reply:
@@ -361,12 +361,6 @@ class StreamWorker:
             text = f"no {', '.join(ANSWER_KEYS[:-1])} or error in {_quote(_encode(message))}"
             return Reply(question, None, ErrorKind.ANSWER, text, seconds, memory)
         return Reply(question, message, None, "", seconds, memory)
-
-    def _resize(self, slowest: float) -> None:
-        """Have as much work in flight as the slowest of the last cases say: the next one may be as slow."""
-        self._slowest = max(slowest, self._slowest * FORGETTING)
-        batch, ahead = self._interface.batch, int(AHEAD_SECONDS / max(self._slowest, 1e-6))
-        self._window = max(batch, min(MAX_IN_FLIGHT, ahead) // batch * batch)
 
     def _take(self, case_id: str) -> Question | None:
         """The question that a reply belongs to; None if it has been answered already, or was given up."""

@@ -146,7 +146,14 @@ class Identities:
 def rank_probes(matrix: Blocks, identities: Identities) -> Ranks:
     """Rank every probe."""
     coded = identities.coded()
-    parts = [_rank(matrix, at, part, coded.at(at)) for at, part in matrix.blocks()]
+    parts = []
+    for at, block in matrix.blocks():
+        members, larger = coded.at(at), matrix.larger_is_better
+        scores = _without_self(block, members.same, matrix.worst)
+        try:
+            parts.append(rank_matrix(scores, members.probes, members.gallery, larger_is_better=larger))
+        except ValueError as error:
+            raise DataError(f"{matrix.name}: {_missing_score(matrix, at, block) or error}") from None
     joined = [np.concatenate([getattr(part, name) for part in parts]) for name in _RANK_FIELDS]
     return Ranks(joined[0], joined[1], joined[2], joined[3], parts[0].gallery)
 
@@ -163,14 +170,6 @@ def first_candidates(matrix: Blocks, identities: Identities, excluded: npt.NDArr
             columns[row] = others[best(part[row, others])]
         candidates.append(columns)
     return np.concatenate(candidates)
-
-
-def _rank(matrix: Blocks, at: slice, part: Scores, identities: Identities) -> Ranks:
-    scores = _without_self(part, identities.same, matrix.worst)
-    try:
-        return rank_matrix(scores, identities.probes, identities.gallery, larger_is_better=matrix.larger_is_better)
-    except ValueError as error:
-        raise DataError(f"{matrix.name}: {_missing_score(matrix, at, part) or error}") from None
 
 
 def _without_self(part: Scores, same: IntArray, worst: float) -> Scores:

@@ -28,7 +28,7 @@ from harness.tasks.task import (
 )
 
 if TYPE_CHECKING:
-    from harness.tasks.task import BoolArray
+    pass
 
 
 def best_and_lead(scores: Mapping[object, object]) -> Answer:
@@ -130,21 +130,18 @@ id,input,expect,positive
 
     def curve(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> CurveRule:
         """A score counts if the label is the claimed one, or if the case is negative and claims nothing."""
+        import numpy as np
+
         has_answer = answered(columns)
-        return CurveRule(True, counts=has_answer & _matches_claim(columns), needed=has_answer)
-
-
-def _matches_claim(columns: RecordColumns) -> BoolArray:
-    import numpy as np
-
-    if (columns.actual.codes < 0).all():  # imported scores, without labels
-        return np.ones(columns.score.size, dtype=np.bool_)
-    code = {label: number for number, label in enumerate(columns.expect.labels) if label}
-    # The last entry is for records without an answer, whose code is -1.
-    table = np.array([*(code.get(label, -2) for label in columns.actual.labels), -2], dtype=np.int64)
-    no_claim = np.array([*(not label for label in columns.expect.labels), True])[columns.expect.codes]
-    same = table[columns.actual.codes] == columns.expect.codes
-    return np.asarray(same | (no_claim & ~columns.positive))
+        if (columns.actual.codes < 0).all():  # imported scores, without labels
+            return CurveRule(True, counts=has_answer, needed=has_answer)
+        code = {label: number for number, label in enumerate(columns.expect.labels) if label}
+        # The last entry is for records without an answer, whose code is -1.
+        table = np.array([*(code.get(label, -2) for label in columns.actual.labels), -2], dtype=np.int64)
+        no_claim = np.array([*(not label for label in columns.expect.labels), True])[columns.expect.codes]
+        is_claimed = table[columns.actual.codes] == columns.expect.codes
+        counts = np.asarray(has_answer & (is_claimed | (no_claim & ~columns.positive)))
+        return CurveRule(True, counts=counts, needed=has_answer)
 
 
 LABEL = LabelTask()

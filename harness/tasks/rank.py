@@ -140,7 +140,17 @@ table = "gallery.csv"
 
     def limits(self, rules: TaskRules, params: Mapping[str, Value]) -> DecisionLimits:
         """In an open-set test the score, if the rank is good enough; otherwise the rank."""
-        return _thresholds(rules, int(params["rank"])) if "threshold" in params else _RANKS
+        if "threshold" not in params:
+            return DecisionLimits("rank", False, _rank_limit)
+        most, larger = int(params["rank"]), rules.larger_is_better
+        never, always = (-inf, inf) if larger else (inf, -inf)
+
+        def of(trial: RecordedAnswer, positive: bool) -> float:
+            if _missing(trial.actual) or (positive and (_missing(trial.rank) or trial.rank > most)):
+                return never
+            return always if _missing(trial.score) else float(trial.score)
+
+        return DecisionLimits("threshold", larger, of)
 
     def case_mistake(self, case: Case, rules: TaskRules) -> str | None:
         """A probe is positive if the gallery has another image of the person."""
@@ -271,18 +281,6 @@ def _contradiction(answer: Answer, case: Case, gallery: Gallery, rules: TaskRule
     return None if leads == (rank == 1) else f"rank {rank:,} contradicts score {score:g} and best_wrong {wrong:g}"
 
 
-def _thresholds(rules: TaskRules, most: int) -> DecisionLimits:
-    larger = rules.larger_is_better
-    never, always = (-inf, inf) if larger else (inf, -inf)
-
-    def of(trial: RecordedAnswer, positive: bool) -> float:
-        if _missing(trial.actual) or (positive and (_missing(trial.rank) or trial.rank > most)):
-            return never
-        return always if _missing(trial.score) else float(trial.score)
-
-    return DecisionLimits("threshold", larger, of)
-
-
 def _rank_limit(trial: RecordedAnswer, positive: bool) -> float:
     """Without a threshold, a probe of someone not enrolled always finds someone."""
     if not positive:
@@ -294,5 +292,4 @@ def _missing(value: object) -> bool:
     return value is UNSET or value is None
 
 
-_RANKS = DecisionLimits("rank", False, _rank_limit)
 RANK = RankTask()

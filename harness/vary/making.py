@@ -137,29 +137,26 @@ class VersionMaker(InputMaker):
         A version is stored as its original is, and says as much of its orientation: a program sees both the same way
         up, whether its reader minds EXIF or not.
         """
-        try:
-            return self._make(version)
-        except ImageError as error:
-            raise InputError(f"input '{version.input}' cannot be varied: {error}") from None
-
-    def _make(self, version: Case) -> tuple[Case, str]:
         path = str(self._references.resolve(version.input))
         steps = self._variation.steps(version)
         if not steps:
             return version, path
-        name = self._name(path, steps, version, _suffix(path))
-        if not self.store.take(name):
-            picture = self._read(path)
-            varied = _varied(picture.pixels, picture.top, steps, version)
-            self.store.write(name, varied, picture.top, picture.orientation)
         moves = [step for step in steps if step.moves]
-        if moves and version.expect and self._task.moves_truth:
-            if self._orientation != 1:
-                raise ImageError(
-                    f"EXIF says orientation {self._orientation}, so it is not known which way its truth moves; "
-                    "store it as it is seen, with its truth"
-                )
-            version = self._task.move_truth(version, self._rules, PictureMovement(self, path, moves))
+        try:
+            name = self._name(path, steps, version, _suffix(path))
+            if not self.store.take(name):
+                picture = self._read(path)
+                varied = _varied(picture.pixels, picture.top, steps, version)
+                self.store.write(name, varied, picture.top, picture.orientation)
+            if moves and version.expect and self._task.moves_truth:
+                if self._orientation != 1:
+                    raise ImageError(
+                        f"EXIF says orientation {self._orientation}, so it is not known which way its truth moves; "
+                        "store it as it is seen, with its truth"
+                    )
+                version = self._task.move_truth(version, self._rules, PictureMovement(self, path, moves))
+        except ImageError as error:
+            raise InputError(f"input '{version.input}' cannot be varied: {error}") from None
         return version, str(self._references.resolve(f"{{{MADE}}}/{name}"))
 
     def _name(self, path: str, steps: Sequence[Step], version: Case, suffix: str) -> str:
