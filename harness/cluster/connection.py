@@ -96,7 +96,6 @@ class Cluster:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the scheduler has gone."""
         return self.client.status in ("connecting", "closing", "closed")
 
     def close(self) -> None:

@@ -92,7 +92,6 @@ class ClusterSession:
         self._begun = perf_counter()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """The replies of all workers."""
         more = True
         while True:
             more = self._fill(questions, more=more)

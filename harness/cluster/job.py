@@ -44,7 +44,6 @@ class Parcel:
         return digest(named).partition(":")[2]
 
     def unpack(self, folder: Path) -> None:
-        """Write the files."""
         for name, (content, mode) in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +153,6 @@ class Versions:
 
     @staticmethod
     def here() -> "Versions":
-        """Of this process."""
         from importlib.metadata import version
 
         return Versions(__version__, platform.python_version(), version("numpy"), version("distributed"))
@@ -184,7 +182,7 @@ class Job:
     # The script's file, to find data by; empty if the test has no data.
     script: str
     data_paths: Mapping[str, Path]
-    # Those of the places whose files are made when a case is asked: a worker is sent what it is asked about.
+    # Those of the folders whose files are made when a case is asked: a worker is sent what it is asked about.
     made: tuple[str, ...]
     # What a worker needs, by name; it has all of it if it is on this machine.
     materials: Mapping[str, Material]

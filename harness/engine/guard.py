@@ -36,7 +36,7 @@ class _Entry:
 
     @staticmethod
     def of(path: Path) -> "_Entry | None":
-        """The entry of the cache that a place belongs to; None if it is elsewhere."""
+        """The entry of the cache that a path belongs to; None if it is elsewhere."""
         for kind in (UNPACKED, FILES):
             root = cache_folder() / kind
             if path.is_relative_to(root) and path != root:

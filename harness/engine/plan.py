@@ -96,7 +96,6 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """The number of trials."""
         count = len(self.cases) if self.options.limit is None else min(self.options.limit, len(self.cases))
         return count * self.options.repeat
 
@@ -113,7 +112,6 @@ class RunParts:
 
     @property
     def params(self) -> dict[str, Param]:
-        """The parameters of the test and of the algorithm."""
         return all_params(self.script, self.interface)
 
     def plan(self, options: RunOptions = DEFAULT_OPTIONS, assignments: Iterable[str] = ()) -> Plan:
@@ -151,7 +149,6 @@ def spare_inputs(options: OptionSet, script: Script, interface: Interface) -> No
 
 
 def run_inputs(script: Script, interface: Interface) -> list[Path]:
-    """The files and folders that a run reads."""
     return [*script.paths, *interface.files]
 
 

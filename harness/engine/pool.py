@@ -49,7 +49,6 @@ class Pool:
             self._next_event()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """The replies of all programs."""
         self._questions.put(questions)
         working = len(self._threads)
         while working:

@@ -72,7 +72,6 @@ class SharedProgress:
             self.bar.advance(all_done, all_errors)
 
     def leave(self, run: "RunPart") -> None:
-        """Note that a run has ended."""
         with self._lock:
             done, errors = self._current.pop(run, (0, 0))
             self._done, self._errors = self._done + done, self._errors + errors
@@ -90,11 +89,9 @@ class RunPart:
         self._shared = shared
 
     def begin(self, total: int, done: int) -> None:
-        """Start."""
         self._shared.show(self, done, 0)
 
     def advance(self, done: int, errors: int) -> None:
-        """Show how many are done now."""
         self._shared.show(self, done, errors)
 
     def show_workers(self, throughput: Mapping[str, float]) -> None:

@@ -14,7 +14,7 @@ from harness.model import BlindTrial, Case, ErrorKind, Outcome, Turn
 from harness.transcript.format import Header
 from harness.transcript.write import TranscriptWriter
 
-# Its place in the run, its turn from 1 if cases are asked several times, and the case. There are millions of them, and
+# Its index in the run, its turn from 1 if cases are asked several times, and the case. There are millions of them, and
 # a plain tuple is made five times as fast as one with names.
 PlannedTrial = tuple[int, int, Case]
 _Key = tuple[str, int]

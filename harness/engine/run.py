@@ -48,7 +48,6 @@ class Tally:
         self._callback = callback
 
     def append(self, index: int, trial: Trial) -> None:
-        """Count a trial."""
         self.counts = self.counts.plus(trial)
         self._callback(trial)
 

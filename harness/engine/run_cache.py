@@ -41,7 +41,6 @@ class RunStore:
         return self.folder / f"{run_key(run_header(plan), plan.options.timeout)}.jsonl"
 
     def has(self, plan: Plan) -> bool:
-        """Whether the run is in the cache."""
         return self._can_reuse(plan) and self.path(plan).is_file()
 
     def _can_reuse(self, plan: Plan) -> bool:

@@ -22,7 +22,6 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The parameter's name."""
         return self.param.name
 
 
@@ -35,7 +34,6 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     def at(self, number: int) -> ParamValues:
@@ -72,7 +70,6 @@ def make_grid(declared: Mapping[str, Param], assignments: Iterable[str]) -> Grid
 
 
 def all_combinations(grid: Grid) -> list[int]:
-    """The numbers of all combinations."""
     if grid.size > MAX_SETTINGS:
         raise UsageError(
             f"{grid.size:,} combinations are too many; take a sample of them, with --sample N or --latin N"

@@ -19,7 +19,6 @@ class UnitTally:
         self._repeated = repeated
 
     def add(self, trial: Trial) -> None:
-        """Count a trial."""
         unit = trial.psu or (trial.id if self._repeated else None)
         sums = self.sums.get((trial.stratum, unit))
         if sums is None:

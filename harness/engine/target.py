@@ -201,7 +201,6 @@ def is_empty(path: Path) -> bool:
 
 
 def exists_error(path: Path) -> OutputError:
-    """The error if the file exists already."""
     return OutputError(f"{path}: exists; --resume carries on with it, --force overwrites it")
 
 
@@ -295,6 +294,5 @@ def stopped_retry(path: Path) -> TranscriptWriter | None:
 
 
 def check_same(path: Path, ours: Header, theirs: Header) -> None:
-    """Refuse a transcript of a different run."""
     if different := differences(ours, theirs):
         raise TranscriptError(f"{path}: from a different run: {'; '.join(different)}; choose another file with -o")

@@ -27,7 +27,6 @@ def folder_sha256(folder: Path) -> str:
 
 
 def path_sha256(path: Path) -> str:
-    """SHA-256 of a file or folder."""
     return folder_sha256(path) if path.is_dir() else file_sha256(path)
 
 

@@ -57,7 +57,7 @@ def image_size(array: Pixels) -> str:
 def read_image(source: str | Path | bytes, *, lossless: bool = False, palette: bool = True) -> Pixels:
     """An image as it is stored: (height, width), or (height, width, channels) if it has more than one.
 
-    Bits are 0 and 255, black and white; a palette's pixels are their places in it, or their colours without `palette`;
+    Bits are 0 and 255, black and white; a palette's pixels are their indices in it, or their colours without `palette`;
     16 bits stay 16 bits. `lossless` refuses JPEG, whose pixels are not those that were written. Raises an ImageError.
     """
     with _opened(source) as file:

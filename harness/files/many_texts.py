@@ -47,7 +47,6 @@ class SortedTexts:
             self._file.close()
 
     def extend(self, texts: Sequence[str]) -> None:
-        """Add some."""
         self._waiting += texts
         if len(self._waiting) >= self._most:
             self._put_away()

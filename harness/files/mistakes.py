@@ -69,7 +69,7 @@ class Mistakes:
         self.count = 0
 
     def add(self, text: str, *, location: str = "") -> None:
-        """Add a mistake; `place` is a file and line, a key, or both."""
+        """Add a mistake; `location` is a file and line, a key, or both."""
         self.count += 1
         if len(self.shown) < MAX_SHOWN:
             shown = f"{location}: {text}" if location else text
@@ -77,7 +77,6 @@ class Mistakes:
             self.shown.append(shown.replace("\n", "\\n"))
 
     def extend(self, others: "Mistakes") -> None:
-        """Add the mistakes of a part."""
         self.count += others.count
         self.shown = [*self.shown, *others.shown][:MAX_SHOWN]
 

@@ -26,7 +26,6 @@ def check_free(outputs: Sequence[NamedOutput], *, force: bool) -> None:
 
 
 def exists_error(path: Path) -> OutputError:
-    """The error if a file is there already."""
     return OutputError(f"{path}: exists; --force overwrites it")
 
 

@@ -109,7 +109,6 @@ class Matcher:
         return self._child
 
     def close(self) -> None:
-        """End the process, if there is one."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()

@@ -86,7 +86,7 @@ def _add_problems(
 
 
 def key_location(lines: KeyLines, key: tuple[str | int, ...]) -> str:
-    """The place of a key for a message."""
+    """The line of a key, for a message."""
     line = line_of(lines, key)
     return f"line {line}" if line else ""
 

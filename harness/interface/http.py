@@ -56,7 +56,6 @@ class HttpSection(KindSection):
         return url
 
     def load(self, file: InterfaceFile) -> "HttpInterface":
-        """The service, which need not run yet."""
         return HttpInterface(**file.described(), url=self.url, headers=self.headers)
 
 
@@ -71,7 +70,6 @@ class HttpInterface(Interface):
     headers: Mapping[str, str]
 
     def open(self, setup: Setup) -> Session:
-        """A connection to the service, which must be running."""
         session = HttpSession(self, setup)
         try:
             session.connect()
@@ -93,11 +91,9 @@ class HttpSession:
         self._connection = Connection(interface.url, headers, setup.timeout)
 
     def connect(self) -> None:
-        """Open the connection."""
         self._connection.open()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:
-        """One request after the other."""
         for question in questions:
             check_interrupt()
             start = perf_counter()
@@ -124,7 +120,6 @@ class HttpSession:
         return _read(answer.content)
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.end()
 
 
@@ -292,7 +287,6 @@ class Watchdog:
             return self._late
 
     def close(self) -> None:
-        """End the thread."""
         self._over.set()
 
     def _watch(self) -> None:

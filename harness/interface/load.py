@@ -44,7 +44,6 @@ def with_name(interface: Interface, name: str | None) -> Interface:
 
 
 def find_interface(text: str | None) -> Path:
-    """The path of the interface."""
     if text is None:
         file = _in_folder(Path())
         if file is None:

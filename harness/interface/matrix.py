@@ -35,7 +35,6 @@ class MatrixInterface(Interface):
 
     @property
     def files(self) -> Sequence[Path]:
-        """The file of the matrix."""
         return [self.path]
 
     def answering(self, cases: Iterable[Case], gallery: Gallery | None) -> Interface:

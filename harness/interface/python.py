@@ -80,7 +80,6 @@ class PythonInterface(Interface):
 
     @property
     def files(self) -> Sequence[Path]:
-        """The file of the code, if there is one."""
         return [self.path] if self.path.is_file() else []
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -171,7 +170,7 @@ def read_training(path: Path | None) -> Iterator[Question]:
 
 
 def explain(error: BaseException, path: Path) -> str:
-    """An exception in one line, with the place in the interface's folder where it was raised."""
+    """An exception in one line, with the file and line in the interface's folder where it was raised."""
     text = " ".join(_message(error).split())
     folder = path.absolute().parent
     frames = [
@@ -203,7 +202,6 @@ class Caller:
 
     @property
     def stdout(self) -> TextIO:
-        """Where the interface prints."""
         return sys.stdout if self._prints_freely else sys.stderr
 
     def redirected(self) -> AbstractContextManager[Any]:

@@ -41,7 +41,6 @@ class IsolatedPython(StreamInterface):
 
     @property
     def files(self) -> Sequence[Path]:
-        """The interface file."""
         return [self.path]
 
     def moved(self, folder: Path) -> "IsolatedPython":

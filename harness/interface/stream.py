@@ -156,7 +156,6 @@ class StreamSession:
         return replies
 
     def kill(self) -> None:
-        """Kill the programs at once."""
         for worker in self._workers:
             worker.kill()
 
@@ -434,7 +433,6 @@ class StreamWorker:
             self.kill()
 
     def kill(self) -> None:
-        """Kill the program at once."""
         if self._program is not None:
             self._program.close()
             self._program = None

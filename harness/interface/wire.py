@@ -40,7 +40,6 @@ def to_line(question: Question) -> bytes:
 
 
 def from_line(line: bytes, index: int = 0) -> Question:
-    """A question from its line."""
     case = _decode(line)
     return Question(index, case.id, case.input, case.expect, case.columns, case.repeat)
 

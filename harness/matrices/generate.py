@@ -66,7 +66,6 @@ class ImageEffects:
 
 
 def draw(recipe: MatrixRecipe) -> ImageEffects:
-    """Draw levels and effects."""
     rng = np.random.default_rng(recipe.seed)
     number = np.arange(recipe.size)
     levels = {"subject": number // recipe.images, "image": number % recipe.images}

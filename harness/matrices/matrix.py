@@ -30,11 +30,9 @@ class Labels:
 
     @property
     def ids(self) -> TextArray:
-        """The ids as text."""
         return self.column("id")
 
     def column(self, name: str) -> TextArray:
-        """A column as text."""
         return np.array([plain_text(value) for value in self._known(name)], dtype=np.str_)
 
     def where(self, conditions: Sequence[Condition]) -> BoolArray:
@@ -144,7 +142,6 @@ class Identities:
 
 
 def rank_probes(matrix: Blocks, identities: Identities) -> Ranks:
-    """Rank every probe."""
     coded = identities.coded()
     parts = []
     for at, block in matrix.blocks():
@@ -230,7 +227,6 @@ class Matrix:
         return part if self.column_index is None else part[:, self.column_index]
 
     def blocks(self) -> Iterator[tuple[slice, Scores]]:
-        """All rows, in blocks."""
         size = max(1, BLOCK // max(1, len(self.columns)))
         for start in range(0, len(self.rows), size):
             at = slice(start, min(start + size, len(self.rows)))

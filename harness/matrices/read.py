@@ -118,7 +118,6 @@ def read_matrix(
 
 
 def label_tables_beside(path: Path) -> list[Path]:
-    """The tables of labels beside a matrix."""
     for names in ([f"{path.stem}.labels"], [f"{path.stem}.rows", f"{path.stem}.columns"], ["labels"]):
         candidates = [[path.with_name(name + suffix) for suffix in TABLES] for name in names]
         tables = [next(filter(Path.is_file, named), None) for named in candidates]

@@ -131,7 +131,6 @@ class Judge:
             return REFUSAL
 
     def trial(self, case: Case, reply: Reply) -> Trial:
-        """The record of one case."""
         error, message, answer = reply.error, reply.message, REFUSAL
         if self._complete is not None:
             case = self._complete(case, self._rules)

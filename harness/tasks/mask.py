@@ -340,7 +340,6 @@ id,input,expect
         return None
 
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """[mask]."""
         yield from setting_mistakes(settings)
 
     def elements(self, columns: RecordColumns, rules: TaskRules, params: Mapping[str, Value]) -> Elements | None:

@@ -106,7 +106,7 @@ class MaskTruth:
     counted  pixels that count; None if all do
     weights  how much each pixel weighs; None if there are no weight images
     near     pixels near the outline, which weigh `near_weight`; None if they are in `weights`, or like all others
-    codes    the place of each pixel's class among the labels; None without labels
+    codes    the index of each pixel's class among the labels; None without labels
     """
 
     object: BoolArray
@@ -225,7 +225,7 @@ def _load(path: str, weights: str, settings: MaskSettings, _truth: Stamp, _weigh
 def label_codes(
     image: npt.NDArray[Any], settings: MaskSettings, counted: BoolArray | None
 ) -> tuple[Codes, int | float | None]:
-    """The place of each pixel's value among the labels, and a value that counts and has none; None if all have one."""
+    """The index of each pixel's value among the labels, and a value that counts and has none; None if all have one."""
     import numpy as np
 
     values = [value for value, _ in settings.labels]
@@ -415,7 +415,7 @@ def count_scores(scores: Plane, truth: MaskTruth) -> Details:
 
 
 def score_levels(scores: Plane) -> tuple[npt.NDArray[Any], Sequence[float]]:
-    """Each pixel as the place of its score among the levels, which rise; at most MAX_LEVELS.
+    """Each pixel as the index of its score among the levels, which rise; at most MAX_LEVELS.
 
     More different scores are rounded down to multiples of a power of two. Decisions are made on the rounded scores, so
     that a later threshold decides as the program's run did.
@@ -485,7 +485,6 @@ def iou_of(pixels: Mapping[str, Any]) -> float:
 
 
 def pixels_mistake(pixels: Mapping[str, Any]) -> str | None:
-    """What is wrong with recorded pixels."""
     if not all(_is_amount(pixels.get(name)) for name in COUNTS):
         return "expected TP, TN, FP and FN, numbers of 0 or more"
     parts = [pixels.get(name) for name in ("levels", "positive", "negative")]

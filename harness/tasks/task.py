@@ -174,7 +174,7 @@ class Elements:
 
     # What to call them, such as pixels.
     words: str
-    # The place of the case among the records.
+    # The index of the case among the records.
     case: npt.NDArray[np.intp]
     # Infinite if no threshold (minus), or every threshold (plus), accepts it.
     score: FloatArray
@@ -188,7 +188,7 @@ class Elements:
 class ElementConfusion:
     """How much of which class was answered with which, by case: one entry for each combination that occurs.
 
-    `truth` and `answer` are places among the labels; an answer of -1 is an error.
+    `truth` and `answer` are indices of the labels; an answer of -1 is an error.
     """
 
     words: str

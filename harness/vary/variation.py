@@ -82,12 +82,10 @@ class Step:
 
     @property
     def moves(self) -> bool:
-        """Whether it moves what is in the picture."""
         return KINDS[self.axis.kind].moves
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers."""
         return KINDS[self.axis.kind].draws
 
 
@@ -113,12 +111,10 @@ class Variation(Expansion):
 
     @property
     def columns(self) -> list[str]:
-        """One for each axis."""
         return [axis.name for axis in self.axes]
 
     @property
     def count(self) -> int:
-        """The number of combinations."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     def versions(self, cases: Iterable[Case]) -> Iterator[Case]:
@@ -170,13 +166,11 @@ class Variation(Expansion):
             yield f"input '{case.input}' is not an image ({' '.join(IMAGE_SUFFIXES)}), which [vary] needs"
 
     def maker(self, data_paths: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
-        """Makes images with these effects."""
         from harness.vary.making import VersionMaker
 
         return VersionMaker(self, data_paths, task, rules)
 
     def facts(self) -> dict[str, Any]:
-        """Kind and values of every axis."""
         return {
             axis.name: {"kind": axis.kind, "values": list(axis.values), "words": KINDS[axis.kind].words}
             for axis in self.axes
