@@ -98,7 +98,7 @@ _EFFECTS: dict[str, Effect] = {}
 
 
 def effect(function: Effect) -> Effect:
-    """What the kind of this name does; `kinds` has its values."""
+    """What the kind of this name does; `KINDS` of `variation` has its values."""
     _EFFECTS[function.__name__] = function
     return function
 

@@ -28,9 +28,8 @@ from harness.model import Case
 from harness.script.expansion import ORIGINAL, InputError, InputMaker
 from harness.script.references import References
 from harness.tasks.task import Task, TaskRules
-from harness.vary.kinds import EFFECTS_VERSION
 from harness.vary.options import MADE
-from harness.vary.variation import Step, Variation
+from harness.vary.variation import EFFECTS_VERSION, Step, Variation
 
 if TYPE_CHECKING:
     from harness.vary.movement import Pixels

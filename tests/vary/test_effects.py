@@ -11,8 +11,8 @@ from PIL import Image
 from scipy import ndimage
 
 from harness.vary.effects import apply_effect, random_stream
-from harness.vary.kinds import KINDS
 from harness.vary.movement import move_box, move_classes, move_numbers, moved_size, rotated_size
+from harness.vary.variation import KINDS
 from tests.vary.pictures import Plane, picture
 
 # SHA-256 of the pixels of `picture()` with each effect: grey, and with three channels. Whoever changes one of them

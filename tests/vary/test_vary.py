@@ -12,8 +12,7 @@ from harness.files.images import read_image
 from harness.model import Case
 from harness.script.cases import CaseSet
 from harness.script.load import load_script
-from harness.vary.kinds import KINDS
-from harness.vary.variation import Variation, VaryAxis
+from harness.vary.variation import KINDS, Variation, VaryAxis
 from tests.script.scripts import load, mistakes
 from tests.vary.pictures import pgm, picture, varied_script
 

@@ -1,12 +1,13 @@
-"""Sorting in parts: as if everything were in memory."""
+"""Texts beyond memory: sorted as if everything were in memory, and repeats found as by counting them."""
 
 import hashlib
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.digest import case_list_digest, digest_without_script
-from harness.files.many_texts import SortedTexts, in_lists
+from harness.files.many_texts import SortedTexts, TextHashes, in_lists
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=60)
 
@@ -36,3 +37,21 @@ def test_the_digest_of_cases_in_parts(cases: dict[str, str], size: int) -> None:
     expected = f"1:{hashlib.sha256(b''.join(lines)).hexdigest()}"
     assert digest_without_script(cases.items()) == expected
     assert case_list_digest("".join(part) for part in in_lists(iter(map(bytes.decode, lines)), size)) == expected
+
+
+@given(st.lists(st.text(max_size=2), max_size=50), st.integers(1, 20))
+def test_as_by_counting(texts: list[str], most: int) -> None:
+    with TextHashes(most) as hashes:
+        added = [hashes.add(text) for text in texts]
+        assert hashes.count == len(texts)
+        assert added == [hash(text) for text in texts]
+        assert hashes.repeated() == {value for value, count in Counter(added).items() if count > 1}
+
+
+def test_many_texts_in_many_parts() -> None:
+    with TextHashes(1000) as hashes:
+        for number in range(5000):
+            hashes.add(f"c{number}")
+        assert hashes.repeated() == set()
+        hashes.add("c17")
+        assert hashes.repeated() == {hash("c17")}
