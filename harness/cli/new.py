@@ -73,13 +73,13 @@ def new_matrix_command(path: Path, options: NewMatrixOptions) -> None:
 
 def parse_effect(text: str) -> "Effect":
     """NAME=SD, or NAME=SD/LEVELS."""
-    from harness.matrices.generate import OWN, Effect
+    from harness.matrices.generate import IMAGE_LEVELS, Effect
 
     found = _EFFECT.fullmatch(text)
     if found is None:
         raise UsageError(f"--effect {text}: write NAME=SD or NAME=SD/LEVELS, such as day=0.3")
     levels = None if found[3] is None else int(found[3])
-    if found[1] == "id" or (levels is not None and (found[1] in OWN or levels < 1)):
+    if found[1] == "id" or (levels is not None and (found[1] in IMAGE_LEVELS or levels < 1)):
         raise UsageError(
             f"--effect {text}: {found[1]} cannot have {'that name' if found[1] == 'id' else 'these levels'}"
         )

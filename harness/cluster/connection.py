@@ -231,7 +231,7 @@ def _connect(target: Any, address: str) -> Any:
     try:
         with _quiet():
             if target == address:
-                _knock(address)
+                _check_reachable(address)
             return Client(target, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         words = f"{' '.join(str(error).split())}; is it running?"
@@ -240,7 +240,7 @@ def _connect(target: Any, address: str) -> Any:
         raise ClusterError(f"--cluster {address}: no scheduler can be reached: {words}") from None
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Connect and leave: a client that cannot connect takes long to give up, and complains at the end."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
@@ -248,13 +248,13 @@ def _knock(address: str) -> None:
     from distributed import Security
     from distributed.comm import connect
 
-    async def knock() -> None:
+    async def connect_and_close() -> None:
         comm = await connect(address, timeout=CONNECT_SECONDS, **Security().get_connection_args("client"))
         await comm.close()
 
     # In a thread of its own: a notebook has a loop already.
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, knock()).result()
+        pool.submit(asyncio.run, connect_and_close()).result()
 
 
 @contextlib.contextmanager

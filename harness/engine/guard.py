@@ -50,7 +50,9 @@ class _Entry:
         if now == {name: file.stamp for name, file in self.listing.items()}:
             return []
         # Written anew, even with the old content: what was there in the meantime is not known.
-        anew = [n for n, f in self.listing.items() if self.kind == UNPACKED and n in now and now[n].replaced(f.stamp)]
+        anew = [
+            n for n, f in self.listing.items() if self.kind == UNPACKED and n in now and now[n].is_replaced(f.stamp)
+        ]
         return sorted({*changed_files(self.folder, self.listing), *map(os.fsdecode, anew)})
 
 
@@ -92,7 +94,7 @@ class DataGuard:
         """Raise a DataSpoilt if any file is not what it was; call it when the algorithm has ended."""
         if words := self.spoilt():
             error = DataSpoilt(words)
-            error.note = self._aside()
+            error.note = self._set_records_aside()
             raise error
 
     def spoilt(self) -> str:
@@ -129,7 +131,7 @@ class DataGuard:
             return f"the cache could not be mended: {error}"
         return "the cache has been mended"
 
-    def _aside(self) -> str:
+    def _set_records_aside(self) -> str:
         if self.writer is None:
             return ""
         count = self.writer.counts.tests
@@ -139,7 +141,7 @@ class DataGuard:
         """Tell of spoilt data in the note of another error."""
         with contextlib.suppress(DataError, OSError):
             if words := self.spoilt():
-                error.note = "; ".join(filter(None, (words, self._aside())))
+                error.note = "; ".join(filter(None, (words, self._set_records_aside())))
 
 
 @contextlib.contextmanager

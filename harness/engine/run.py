@@ -236,7 +236,7 @@ class Loop:
                 self._note_error(index, trial)
             if latch.signum is not None:
                 latch.check()
-            if stopper is not None and stopper.met:
+            if stopper is not None and stopper.is_met:
                 break
             if perf_counter() >= tick:
                 tick = perf_counter() + TICK_SECONDS

@@ -88,7 +88,7 @@ class Stopper:
         self._counted = 0
 
     @property
-    def met(self) -> bool:
+    def is_met(self) -> bool:
         """Whether the interval is narrow enough, or every unit has counted."""
         interval = self._sequence.interval
         return self._counted == len(self._units) or interval.high - interval.low < self._rule.width
@@ -97,7 +97,7 @@ class Stopper:
         """The trials that count now that there is this one."""
         self._held[self._order.unit_of[index // self._repeat]].append((index, trial))
         counted: list[tuple[int, Trial]] = []
-        while not self.met:
+        while not self.is_met:
             unit = self._units[self._counted]
             trials = self._held[unit]
             if len(trials) < self._order.sizes[unit] * self._repeat:

@@ -95,7 +95,7 @@ def _labels(cases: "CaseSet", unknown: dict[str, None]) -> set[str] | None:
         unknown.pop(case.expect, None)
         if not unknown or len(seen.inputs) > MAX_LABELS:
             return None
-    return set(seen.inputs) if seen.closed else None
+    return set(seen.inputs) if seen.is_closed else None
 
 
 class _Labels:
@@ -124,7 +124,7 @@ class _Labels:
             self._occurrences += 1
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether an input of another class would be a surprise."""
         named = bool(self.inputs) and (self._trained or not self._nameless)
         return named and len(self._single) * MAX_UNSEEN <= self._occurrences

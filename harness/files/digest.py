@@ -63,7 +63,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ctime_ns: int
     inode: int
 
-    def replaced(self, other: "Stamp") -> bool:
+    def is_replaced(self, other: "Stamp") -> bool:
         """Whether the content was written anew; permissions and links change only the last of the times."""
         return (self.size, self.mtime_ns, self.inode) != (other.size, other.mtime_ns, other.inode)
 

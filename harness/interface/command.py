@@ -55,9 +55,9 @@ class CommandSection(KindSection):
     def _check_reading(self) -> "CommandSection":
         if self.output is not None and self.pattern is not None:
             raise ValueError("give either output or pattern")
-        if self.suffix is not None and not _names("output", self.argv):
+        if self.suffix is not None and not _has_placeholder("output", self.argv):
             raise ValueError("suffix is the end of the name of {output}, which argv does not have")
-        if _names("output", self.argv) and self.output == "exit":
+        if _has_placeholder("output", self.argv) and self.output == "exit":
             raise ValueError("the answer is either the exit status or in {output}, not both")
         return self
 
@@ -74,16 +74,16 @@ class CommandSection(KindSection):
             argv=argv,
             train=train,
             folder=file.folder,
-            output=self.output or ("image" if _names("output", argv) else "label"),
+            output=self.output or ("image" if _has_placeholder("output", argv) else "label"),
             pattern=None if self.pattern is None else _pattern(self.pattern, f"{file.path}: command.pattern"),
             suffix=self.suffix or ".png",
             dashes=self.dashes,
-            learns=train is not None or _names("train", argv),
-            enrols=_names("gallery", words),
+            learns=train is not None or _has_placeholder("train", argv),
+            enrols=_has_placeholder("gallery", words),
         )
 
 
-def _names(what: str, words: Sequence[str]) -> bool:
+def _has_placeholder(what: str, words: Sequence[str]) -> bool:
     """Whether a command has this placeholder."""
     return any(f"{{{what}}}" in word for word in words)
 
@@ -161,7 +161,7 @@ class CommandSession:
         }
         self._null = os.open(os.devnull, os.O_RDONLY)
         # Several sessions may share the work folder; each has a folder of its own for the files of its program.
-        writes = _names("output", interface.argv)
+        writes = _has_placeholder("output", interface.argv)
         self._files = Path(tempfile.mkdtemp(dir=setup.work, prefix="output-")) if writes else None
         self._number = 0
 

@@ -268,10 +268,10 @@ def _interface(source: Any, target: tuple[Callable[[], Any], Any], path: Path, n
 
 def _object_target(source: Any, path: Path) -> tuple[Callable[[], Any], Any]:
     """A function that returns the object that answers, and what to check: the object or its class."""
-    if inspect.isclass(source) and _answers(source):
+    if inspect.isclass(source) and _can_answer(source):
         _check_call(path, source.__name__, source, 0, "()")
         return source, source
-    if _answers(source):
+    if _can_answer(source):
         return (lambda: source), source
     if inspect.isclass(source) or not callable(source):
         what = source.__name__ if inspect.isclass(source) else type(source).__name__
@@ -324,10 +324,10 @@ def _import(path: Path) -> ModuleType:
 
 def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
     """A function that returns the object that answers, and what to check: the module, or its one class."""
-    if _answers(module):
+    if _can_answer(module):
         return (lambda: module), module
     local = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
-    classes = [c for c in local if _answers(c)]
+    classes = [c for c in local if _can_answer(c)]
     named = [c for c in classes if c.__name__ == "Interface"] or classes
     if not named:
         raise InterfaceError(f"{path}: no function answer(case, params); `hate new interface` writes an example")
@@ -338,7 +338,7 @@ def _target(module: ModuleType, path: Path) -> tuple[Callable[[], Any], Any]:
     return named[0], named[0]
 
 
-def _answers(shape: Any) -> bool:
+def _can_answer(shape: Any) -> bool:
     return any(getattr(shape, name, None) is not None for name in ("answer", "answer_batch"))
 
 

@@ -138,7 +138,7 @@ class StreamSession:
         source = QuestionSource(questions)
         for worker in self._workers:
             worker.fill(source)
-        while source or any(worker.busy for worker in self._workers):
+        while source or any(worker.is_busy for worker in self._workers):
             yield from self._step(source)
 
     def _step(self, source: QuestionSource) -> list[Reply]:
@@ -201,7 +201,7 @@ class StreamWorker:
         return () if self._program is None else self._program.watched
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether it has questions without an answer."""
         return bool(self._in_flight or self._suspects)
 

@@ -24,7 +24,7 @@ from harness.stats.arrays import FloatArray, IntArray
 
 BLOCK = 1 << 22
 # Columns of every image.
-OWN = ("subject", "image")
+IMAGE_LEVELS = ("subject", "image")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def draw(recipe: MatrixRecipe) -> ImageEffects:
     levels = {"subject": number // recipe.images, "image": number % recipe.images}
     quality = np.zeros(recipe.size)
     for effect in recipe.effects:
-        if effect.name not in OWN:
+        if effect.name not in IMAGE_LEVELS:
             of_image = levels["image"]
             levels[effect.name] = of_image if effect.levels is None else rng.integers(effect.levels, size=recipe.size)
         level = levels[effect.name]
@@ -118,7 +118,7 @@ def write_matrix(recipe: MatrixRecipe, path: Path, *, force: bool = False) -> li
 def _write_labels(path: Path, image_effects: ImageEffects) -> None:
     subjects, images = image_effects.levels["subject"], image_effects.levels["image"]
     width = [len(str(int(levels.max()) + 1)) for levels in (subjects, images)]
-    others = [name for name in image_effects.levels if name not in OWN]
+    others = [name for name in image_effects.levels if name not in IMAGE_LEVELS]
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["id", "subject", "image", *others])

@@ -210,7 +210,7 @@ def iou_limit(record: Mapping[str, Any], threshold: float) -> float | None:
     objects = [row for index, row in enumerate(record["truth"]) if index not in ignored]
     detected = [row for row in record["found"] if row[1] >= threshold]
     if regions:
-        detected = _outside(detected, objects, regions)
+        detected = _not_ignored(detected, objects, regions)
     if not objects:
         return -inf if detected else None
     if len(detected) != len(objects):
@@ -235,7 +235,7 @@ def _greedy(detected: Sequence[Any], objects: Sequence[Any], level: float) -> It
         yield best, row
 
 
-def _outside(detected: Sequence[Any], objects: Sequence[Any], regions: Sequence[Any]) -> list[Any]:
+def _not_ignored(detected: Sequence[Any], objects: Sequence[Any], regions: Sequence[Any]) -> list[Any]:
     """The detections that take an object, or that are not in an ignored region."""
     return [
         row

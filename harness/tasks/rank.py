@@ -146,9 +146,9 @@ table = "gallery.csv"
         never, always = (-inf, inf) if larger else (inf, -inf)
 
         def of(trial: RecordedAnswer, positive: bool) -> float:
-            if _missing(trial.actual) or (positive and (_missing(trial.rank) or trial.rank > most)):
+            if _is_missing(trial.actual) or (positive and (_is_missing(trial.rank) or trial.rank > most)):
                 return never
-            return always if _missing(trial.score) else float(trial.score)
+            return always if _is_missing(trial.score) else float(trial.score)
 
         return DecisionLimits("threshold", larger, of)
 
@@ -284,11 +284,11 @@ def _contradiction(answer: Answer, case: Case, gallery: Gallery, rules: TaskRule
 def _rank_limit(trial: RecordedAnswer, positive: bool) -> float:
     """Without a threshold, a probe of someone not enrolled always finds someone."""
     if not positive:
-        return inf if _missing(trial.actual) else -inf
-    return inf if _missing(trial.rank) else float(trial.rank)
+        return inf if _is_missing(trial.actual) else -inf
+    return inf if _is_missing(trial.rank) else float(trial.rank)
 
 
-def _missing(value: object) -> bool:
+def _is_missing(value: object) -> bool:
     return value is UNSET or value is None
 
 

@@ -67,7 +67,7 @@ def collect(path: Path, *, name: str | None = None, lean: bool = False) -> Colum
                 gc.enable()
         columns = builder.finish(reader.header, reader.name, complete=reader.end is not None)
     # Not if it is no file, or was changed meanwhile.
-    if columns.complete and before != NOT_A_FILE and not before.replaced(file_stamp(path)):
+    if columns.complete and before != NOT_A_FILE and not before.is_replaced(file_stamp(path)):
         if reader.is_plain:
             note_sha256(path.resolve(), before, reader.sha256)
         sha256 = reader.sha256 if reader.is_plain else file_sha256(path)
