@@ -49,7 +49,7 @@ class Expression:
 
 def expressions() -> tuple[list[Expression], list[str]]:
     """All expressions, and the places of those that are made from what others say."""
-    found: list[Expression] = []
+    known: list[Expression] = []
     unknown: list[str] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -59,8 +59,8 @@ def expressions() -> tuple[list[Expression], list[str]]:
                 if made is None:
                     unknown.append(f"{path.relative_to(PACKAGE)}: {ast.unparse(node.args[0])}")
                 else:
-                    found.append(made)
-    return found, unknown
+                    known.append(made)
+    return known, unknown
 
 
 def _method_of_re(node: ast.Call) -> str | None:

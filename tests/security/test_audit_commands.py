@@ -27,9 +27,9 @@ def entry(site: Path, name: str) -> TranscriptEntry:
     catalogue = open_folder(site)
     index = catalogue.test("toy")
     assert index is not None
-    found = catalogue.transcript(index, name)
-    assert found is not None
-    return found
+    entry = catalogue.transcript(index, name)
+    assert entry is not None
+    return entry
 
 
 def with_answers(lines: Lines) -> None:

@@ -50,9 +50,9 @@ def audited(path: Path, test: str = "toy") -> Audit:
 
 def mistakes(path: Path) -> list[str]:
     """What is wrong with a transcript; each with the name of the file and a line."""
-    found = audited(path).mistakes
-    assert all(text.startswith(f"{path.name}:") for text in found.shown)
-    return list(found.shown)
+    result = audited(path).mistakes
+    assert all(text.startswith(f"{path.name}:") for text in result.shown)
+    return list(result.shown)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def mistakes(path: Path) -> list[str]:
 @pytest.mark.parametrize("errors", ["failure", "refuse"])
 def test_honest_runs_pass(shop: Workshop, words: tuple[str, ...], errors: str) -> None:
     path = mixed(shop, *words, keys=f'errors = "{errors}"')
-    found = audited(path)
-    assert (found.mistakes.shown, found.self_reported, found.complete) == ([], "", True)
+    result = audited(path)
+    assert (result.mistakes.shown, result.self_reported, result.complete) == ([], "", True)
     # Counted a second time, from the lines alone.
     records = read_lines(path)[1:-1]
-    tally = {name: sum(one["outcome"] == name for one in records) for name in ("TP", "TN", "FP", "FN")}
-    assert found.counts == Counts(**tally, ER=sum("error" in one for one in records))
+    tally = {name: sum(record["outcome"] == name for record in records) for name in ("TP", "TN", "FP", "FN")}
+    assert result.counts == Counts(**tally, ER=sum("error" in record for record in records))
     assert audit(path, None).mistakes.shown == []
 
 
@@ -87,8 +87,8 @@ def test_honest_runs_of_other_tasks_pass(shop: Workshop, task: str, keys: str, s
     shop.script(task=task, keys=keys, sections=sections, rows=rows)
     shop.interface(interface)
     assert shop.run()
-    found = audited(shop.folder / "out.jsonl")
-    assert (found.mistakes.shown, found.self_reported) == ([], "")
+    result = audited(shop.folder / "out.jsonl")
+    assert (result.mistakes.shown, result.self_reported) == ([], "")
     # Each of these follows from the answer.
     forged = forge(shop.folder / "out.jsonl", shop.folder / "f.jsonl", lambda lines: lines[3].update(score=0.01))
     assert [text for text in mistakes(forged) if text.startswith("f.jsonl:4: case 'c2': score 0.01, but its answer")]
@@ -134,12 +134,12 @@ def test_invented_ranks_are_found(shop: Workshop, change: dict[str, Any], words:
 
 def test_invented_successes_are_found(shop: Workshop) -> None:
     path = mixed(shop)
-    failed = {line for line, one in enumerate(read_lines(path)[1:-1], 2) if one["outcome"] in ("FN", "FP")}
+    failed = {line for line, record in enumerate(read_lines(path)[1:-1], 2) if record["outcome"] in ("FN", "FP")}
     forged = forge(path, shop.folder / "f.jsonl", all_right)
     assert {int(text.split(":")[1]) for text in mistakes(forged)} == failed
     assert len(failed) > 3
     # It contradicts itself, too, except where there is no answer: other tools need not record one.
-    refused = {line for line, one in enumerate(read_lines(path)[1:-1], 2) if not {"actual", "error"} & one.keys()}
+    refused = {line for line, record in enumerate(read_lines(path)[1:-1], 2) if not {"actual", "error"} & record.keys()}
     assert {int(text.split(":")[1]) for text in audit(forged, None, name="f.jsonl").mistakes.shown} == failed - refused
 
 
@@ -249,8 +249,8 @@ def test_what_is_changed_is_found_with_its_line(shop: Workshop, name: str) -> No
 )
 def test_the_last_line_must_fit(shop: Workshop, end: dict[str, Any], words: str) -> None:
     forged = forge(mixed(shop), shop.folder / "f.jsonl", lambda lines: None, end=end)
-    (found,) = mistakes(forged)
-    assert found.startswith(f"f.jsonl:{words}")
+    (mistake,) = mistakes(forged)
+    assert mistake.startswith(f"f.jsonl:{words}")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -265,7 +265,7 @@ def test_any_change_of_a_record_is_found(shop: Workshop, seed: int) -> None:
         if key not in record:
             record[key] = "new"
         elif key == "outcome":
-            record[key] = rng.choice([one for one in ("TP", "TN", "FP", "FN") if one != record[key]])
+            record[key] = rng.choice([outcome for outcome in ("TP", "TN", "FP", "FN") if outcome != record[key]])
         elif key == "positive" or rng.random() < 0.3:
             del record[key]
         else:
@@ -300,16 +300,16 @@ def test_records_in_any_order_pass(shop: Workshop) -> None:
     random.Random(1).shuffle(records)
     assert mistakes(write_lines(shop.folder / "f.jsonl", [header, *records])) == []
     lost = write_lines(shop.folder / "g.jsonl", [header, *records[:-2]])
-    (found,) = mistakes(lost)
-    assert " have no record, such as " in found
+    (mistake,) = mistakes(lost)
+    assert " have no record, such as " in mistake
 
 
 def test_an_unfinished_run_lacks_nothing(shop: Workshop) -> None:
     path = mixed(shop)
     text = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(text[:6]), encoding="utf-8")
-    found = audited(path)
-    assert (found.complete, found.mistakes.shown, found.counts.tests) == (False, [], 5)
+    result = audited(path)
+    assert (result.complete, result.mistakes.shown, result.counts.tests) == (False, [], 5)
 
 
 @pytest.mark.parametrize(
@@ -332,9 +332,9 @@ def test_any_record_can_be_judged_without_its_test(
     first: dict[str, Any] = {"hate": "transcript", "format": 1, "algorithm": {"name": "a"}}
     first |= {"test": {"name": "t", "version": "1", "digest": "1:0", "task": task} | header}
     path = write_lines(tmp_path / "t.jsonl", [first, {"id": "1", "outcome": "TP", "positive": True} | record])
-    found = audit(path, None)
-    assert found.mistakes.count == (0 if task == "no such task" else 1)
-    assert found.counts.tests == 1
+    result = audit(path, None)
+    assert result.mistakes.count == (0 if task == "no such task" else 1)
+    assert result.counts.tests == 1
 
 
 def test_a_task_that_records_no_answers_is_self_reported(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,9 +342,9 @@ def test_a_task_that_records_no_answers_is_self_reported(shop: Workshop, monkeyp
     path = mixed(shop)
     monkeypatch.setattr(type(load_test("toy").script.task), "records_answers", False)
     monkeypatch.setattr(type(load_test("toy").script.task), "recorded_answer", None)
-    found = audited(path)
-    assert found.self_reported == "a record of a label test has no answer to judge again"
-    assert found.mistakes.shown == []
+    result = audited(path)
+    assert result.self_reported == "a record of a label test has no answer to judge again"
+    assert result.mistakes.shown == []
     believed = forge(path, shop.folder / "f.jsonl", lambda lines: lines[1].update(outcome="TP"))
     assert mistakes(believed) == []
     wrong = forge(path, shop.folder / "g.jsonl", lambda lines: lines[1].update(psu="c9", outcome="TN"))

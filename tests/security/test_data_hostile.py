@@ -124,9 +124,9 @@ def test_many_stars_take_one_walk(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["d"] * 40)
     deep.mkdir(parents=True)
     (deep / "a.png").write_text("")
-    found = glob_files(tmp_path, "/".join(["**", "d"] * 12 + ["*.png"]))
-    assert found == [f"{'d/' * 40}a.png"]
-    assert glob_files(tmp_path, "/".join(["**"] * 50 + ["*.png"])) == found
+    paths = glob_files(tmp_path, "/".join(["**", "d"] * 12 + ["*.png"]))
+    assert paths == [f"{'d/' * 40}a.png"]
+    assert glob_files(tmp_path, "/".join(["**"] * 50 + ["*.png"])) == paths
 
 
 def test_a_glob_gives_up_on_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,8 +250,8 @@ def test_passwords_of_the_user_go_to_no_host_that_a_script_names(shop: Workshop)
         shop.call("show", server.url("/here", user="own:word@"))
         requests = [headers for _, headers in server.seen]
         assert [path for path, _ in server.seen] == ["/here", "/there"]
-    own = base64.b64encode(b"own:word").decode()
-    assert [headers.get("Authorization") for headers in requests] == [f"Basic {own}", None]
+    credentials = base64.b64encode(b"own:word").decode()
+    assert [headers.get("Authorization") for headers in requests] == [f"Basic {credentials}", None]
 
 
 def test_an_http_interface_sends_only_what_it_says(shop: Workshop) -> None:

@@ -61,8 +61,8 @@ def packed(shop: Workshop) -> Workshop:
 def entry_of(shop: Workshop) -> Path:
     """The unpacked archive of this test."""
     salted = [path for path in (cache_folder() / UNPACKED).glob("*/salt") if path.read_text() == str(shop.folder)]
-    (found,) = salted
-    return found.parent
+    (path,) = salted
+    return path.parent
 
 
 @pytest.mark.parametrize("how", SPOILS)

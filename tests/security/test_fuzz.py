@@ -38,9 +38,9 @@ GOOD = Ending(0, "# tests\n", "transcript: out.jsonl\n", 0.1, 0)
     ],
 )
 def test_what_counts_as_wrong(ending: Ending, words: str) -> None:
-    found = judge(ending)
-    assert words in found
-    assert bool(found) == bool(words)
+    verdict = judge(ending)
+    assert words in verdict
+    assert bool(verdict) == bool(words)
 
 
 def script_sample(interface: bytes) -> Sample:

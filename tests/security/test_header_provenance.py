@@ -17,8 +17,8 @@ from tests.workshop import ECHO, Workshop
 
 def header(shop: Workshop, *words: str) -> dict[str, Any]:
     shop.run(*words, "--force")
-    found: dict[str, Any] = shop.lines()[0]
-    return found
+    first: dict[str, Any] = shop.lines()[0]
+    return first
 
 
 def git(folder: Path, *words: str) -> str:
@@ -37,8 +37,8 @@ def test_the_digest_of_a_lone_file_is_its_own(shop: Workshop) -> None:
     """As it was before modules beside it counted, so that older transcripts can still be resumed."""
     shop.script()
     path = shop.interface("import json, os.path\nimport numpy\n" + ECHO)
-    found = header(shop)["interface"]
-    assert found == {"kind": "python", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    interface = header(shop)["interface"]
+    assert interface == {"kind": "python", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 NEIGHBOURS = {
@@ -58,10 +58,10 @@ USED = ("helper.py", "late.py", "parts/__init__.py", "parts/deep/er.py", "parts/
 def test_the_digest_covers_what_is_imported_from_beside(shop: Workshop) -> None:
     for name, text in NEIGHBOURS.items():
         shop.write(name, text)
-    found = imported_files(Path("interface.py"))
-    assert found.neighbours == USED
-    assert found.libraries == ("unrelated_library",)
-    assert found.sha256 == by_hand(shop.folder, "interface.py", *USED)
+    files = imported_files(Path("interface.py"))
+    assert files.neighbours == USED
+    assert files.libraries == ("unrelated_library",)
+    assert files.sha256 == by_hand(shop.folder, "interface.py", *USED)
 
 
 @pytest.mark.parametrize("isolate", [(), ("--isolate",)])

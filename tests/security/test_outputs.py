@@ -98,11 +98,11 @@ class Output:
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
     for name in commands_here():
-        found = hate.get_command(click.Context(hate), name)
-        assert found is not None
-        yield name, found
-        if isinstance(found, click.Group):
-            yield from ((f"{name} {inner}", found.commands[inner]) for inner in found.commands)
+        command = hate.get_command(click.Context(hate), name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", command.commands[inner]) for inner in command.commands)
 
 
 def path_options() -> Iterator[tuple[str, DeclaredOption, type[OptionSet]]]:
@@ -110,24 +110,24 @@ def path_options() -> Iterator[tuple[str, DeclaredOption, type[OptionSet]]]:
         kind: type[OptionSet] | None = getattr(command.callback, "option_set", None)
         if kind is None:
             continue
-        for one in declared_options(kind):
-            if one.spec.flags and (one.type is Path or one.spec.writes is not None):
-                yield name, one, kind
+        for option in declared_options(kind):
+            if option.spec.flags and (option.type is Path or option.spec.writes is not None):
+                yield name, option, kind
 
 
 def outputs() -> list[Output]:
     """All of them, except those with rules of their own."""
-    found = [(name, one.spec.flags[0], one.spec.writes) for name, one, _ in path_options()]
-    return [Output(name, flag, writes) for name, flag, writes in found if writes and (name, flag) not in OWN_RULES]
+    flags = [(name, option.spec.flags[0], option.spec.writes) for name, option, _ in path_options()]
+    return [Output(name, flag, writes) for name, flag, writes in flags if writes and (name, flag) not in OWN_RULES]
 
 
 def test_every_option_of_a_path_is_known() -> None:
-    for name, one, kind in path_options():
-        place = (name, one.spec.flags[0])
-        assert (one.spec.writes is not None) or place in READS | OWN_RULES, f"{place}: reads, or writes?"
-        if one.spec.writes is not None and place != ("fetch", "--interfaces"):
-            assert "force" in {other.name for other in declared_options(kind)}, f"{place} without --force"
-    assert {one.command for one in outputs()} == set(CALLS)
+    for name, option, kind in path_options():
+        flag = (name, option.spec.flags[0])
+        assert (option.spec.writes is not None) or flag in READS | OWN_RULES, f"{flag}: reads, or writes?"
+        if option.spec.writes is not None and flag != ("fetch", "--interfaces"):
+            assert "force" in {other.name for other in declared_options(kind)}, f"{flag} without --force"
+    assert {output.command for output in outputs()} == set(CALLS)
 
 
 @pytest.fixture
@@ -151,17 +151,17 @@ def desk(shop: Workshop) -> Workshop:
     return shop
 
 
-def words_of(one: Output) -> tuple[str, ...]:
-    if one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
-        return one.command, RUNS_FIRST[one.command], *WANTS.get(one.command, ())
-    return one.command, *CALLS[one.command][0]
+def words_of(output: Output) -> tuple[str, ...]:
+    if output.writes is Writes.TRANSCRIPT and output.command in RUNS_FIRST:
+        return output.command, RUNS_FIRST[output.command], *WANTS.get(output.command, ())
+    return output.command, *CALLS[output.command][0]
 
 
-def name_of(one: Output) -> str:
+def name_of(output: Output) -> str:
     """A name that the option takes."""
-    if one.flag in ("--plot", "--scores"):
+    if output.flag in ("--plot", "--scores"):
         return "there.svg"
-    return "there.html" if one.command == "report" else "there.jsonl"
+    return "there.html" if output.command == "report" else "there.jsonl"
 
 
 def refused(shop: Workshop, *words: Any) -> str:
@@ -171,24 +171,24 @@ def refused(shop: Workshop, *words: Any) -> str:
     return done.err
 
 
-@pytest.mark.parametrize("one", outputs(), ids=str)
-def test_nothing_is_overwritten_without_force(one: Output, desk: Workshop) -> None:
-    there = desk.write(name_of(one), MINE)
-    assert "there." in (said := refused(desk, *words_of(one), one.flag, name_of(one)))
+@pytest.mark.parametrize("output", outputs(), ids=str)
+def test_nothing_is_overwritten_without_force(output: Output, desk: Workshop) -> None:
+    there = desk.write(name_of(output), MINE)
+    assert "there." in (said := refused(desk, *words_of(output), output.flag, name_of(output)))
     assert "--force overwrites it" in said
     assert there.read_bytes() == MINE
 
 
-@pytest.mark.parametrize("one", outputs(), ids=str)
-def test_no_input_is_overwritten_even_with_force(one: Output, desk: Workshop) -> None:
-    read = [*CALLS[one.command][1]]
-    words = (one.command, *CALLS[one.command][0])
-    if one.writes is Writes.TRANSCRIPT and RUNS_FIRST.get(one.command) == "toy":
-        words, read = (one.command, "toy", "t0.jsonl", *WANTS.get(one.command, ())), [*TEST, "t0.jsonl"]
-    elif one.writes is Writes.TRANSCRIPT and one.command in RUNS_FIRST:
+@pytest.mark.parametrize("output", outputs(), ids=str)
+def test_no_input_is_overwritten_even_with_force(output: Output, desk: Workshop) -> None:
+    read = [*CALLS[output.command][1]]
+    words = (output.command, *CALLS[output.command][0])
+    if output.writes is Writes.TRANSCRIPT and RUNS_FIRST.get(output.command) == "toy":
+        words, read = (output.command, "toy", "t0.jsonl", *WANTS.get(output.command, ())), [*TEST, "t0.jsonl"]
+    elif output.writes is Writes.TRANSCRIPT and output.command in RUNS_FIRST:
         pytest.skip("the test that is run first ships with the package")
     # Names that the option takes, and that any option may be given.
-    ending = Path(name_of(one)).suffix
+    ending = Path(name_of(output)).suffix
     for name in read:
         source = desk.folder / name
         before = source.read_bytes()
@@ -196,28 +196,30 @@ def test_no_input_is_overwritten_even_with_force(one: Output, desk: Workshop) ->
         soft.symlink_to(source)
         os.link(source, hard)
         for path in (soft, hard, f"./toy/../{soft.name}"):
-            assert "this command reads that file" in refused(desk, *words, one.flag, path, "--force"), path
+            assert "this command reads that file" in refused(desk, *words, output.flag, path, "--force"), path
             assert source.read_bytes() == before, path
         for path in (name, f"./toy/../{name}", source):
-            refused(desk, *words, one.flag, path, "--force")
+            refused(desk, *words, output.flag, path, "--force")
             assert source.read_bytes() == before, path
         soft.unlink()
         hard.unlink()
 
 
 QUICK = [
-    one for one in outputs() if one.command in ("roc", "report", "test", "compare", "sweep", "power", "fuse", "import")
+    output
+    for output in outputs()
+    if output.command in ("roc", "report", "test", "compare", "sweep", "power", "fuse", "import")
 ]
 
 
-@pytest.mark.parametrize("one", [one for one in QUICK if one.writes is Writes.FILE], ids=str)
-def test_force_overwrites_and_keeps_links_and_permissions(one: Output, desk: Workshop) -> None:
-    words = [word for word in words_of(one) if word not in ("--baseline", "t0") or one.command != "test"]
-    name = name_of(one)
+@pytest.mark.parametrize("output", [output for output in QUICK if output.writes is Writes.FILE], ids=str)
+def test_force_overwrites_and_keeps_links_and_permissions(output: Output, desk: Workshop) -> None:
+    words = [word for word in words_of(output) if word not in ("--baseline", "t0") or output.command != "test"]
+    name = name_of(output)
     there = desk.write(f"elsewhere/{name}", MINE)
     there.chmod(0o640)
     (desk.folder / name).symlink_to(there)
-    done = desk.call(*words, one.flag, name, "--force")
+    done = desk.call(*words, output.flag, name, "--force")
     assert done.status in (0, 1), done.err
     assert (desk.folder / name).is_symlink()
     assert there.read_bytes() != MINE
@@ -349,8 +351,8 @@ def test_whoever_was_quicker_keeps_the_file(tmp_path: Path) -> None:
 def test_the_same_from_python(desk: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk.folder)
     there = desk.write("there.svg", MINE)
-    found = harness.roc(list(TWO))
-    for draw in (found.plot, found.plot_scores):
+    curve = harness.roc(list(TWO))
+    for draw in (curve.plot, curve.plot_scores):
         with pytest.raises(OutputError, match="exists"):
             draw("there.svg")
         assert there.read_bytes() == MINE

@@ -35,18 +35,18 @@ class Recorded:
     before: dict[str, bytes]
 
     def moments(self) -> "list[tuple[int, Disk]]":
-        found, disk = [], Disk()
+        moments, disk = [], Disk()
         for inode, (name, content) in enumerate(self.before.items()):
             disk.apply("create", name, -inode - 1)
             disk.apply("write", -inode - 1, content)
             disk.apply("sync", -inode - 1)
         disk.apply("sync_names")
         for number in range(len(self.acts) + 1):
-            found.append((number, disk))
+            moments.append((number, disk))
             if number < len(self.acts):
                 disk = Disk(dict(disk.seen), dict(disk.kept), dict(disk.seen_names), dict(disk.kept_names))
                 disk.apply(*self.acts[number])  # type: ignore[arg-type]
-        return found
+        return moments
 
 
 def record(folder: Path, order: list[int], act: Callable[[], TranscriptWriter]) -> Recorded:
@@ -86,19 +86,19 @@ class Resumer:
 def after_resuming(path: Path, **how: bool) -> tuple[set[str], list[Trial]]:
     """The ids of the records that were left, and all records after the run was carried on with."""
     opened = prepare(Target(path, **how), HEADER)
-    found = {trial.id for trial in TRIALS}
+    kept = {trial.id for trial in TRIALS}
     if not isinstance(opened, FinishedTranscript):
         writer = opened()
         planned = ((index, 1, Case(trial.id, "")) for index, trial in enumerate(TRIALS))
         left = [index for index, *_ in chain(unanswered(writer, planned), planned)]
-        found -= {TRIALS[index].id for index in left}
+        kept -= {TRIALS[index].id for index in left}
         for index in left:
             writer.append(index, TRIALS[index])
         writer.finish()
     with open_transcript(path) as reader:
         trials = [trial for block in reader.blocks() for trial in block]
     assert reader.end is not None
-    return found, trials
+    return kept, trials
 
 
 @pytest.mark.parametrize("pause", [0.0, 1000.0], ids=["synced often", "synced at the end"])
@@ -117,13 +117,13 @@ def test_a_run_can_be_carried_on_after_a_power_cut_at_any_moment(
         for words, files in disk.remains():
             if moment == len(run.acts):
                 assert files == {name: finished}, words
-            found, trials = resumer.of(files)
+            kept, trials = resumer.of(files)
             assert trials == TRIALS, (moment, words)
             # What had been written when the file was last synced is still there; the first sync is of the name too.
             named = [n for n, act in enumerate(run.acts, 1) if act[0] == "sync_names" and n <= moment]
             synced = max((n for n in syncs if n <= moment), default=0) if named else 0
             certain = {f"c{index}" for index, act in zip(order, run.written, strict=True) if act <= synced}
-            assert found >= certain, (moment, words)
+            assert kept >= certain, (moment, words)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])

@@ -39,13 +39,13 @@ def is_running(pid: int) -> bool:
 
 def sleepers(parent: int) -> list[int]:
     """Its children that sleep without an environment."""
-    found = []
+    pids = []
     tasks = Path(f"/proc/{parent}/task").glob("*/children")
     for pid in [pid for task in tasks for pid in task.read_text().split()]:
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep"):
-                found.append(int(pid))
-    return found
+                pids.append(int(pid))
+    return pids
 
 
 def leaving(shop: Workshop, how: str, then: str = "echo $1") -> None:

@@ -77,8 +77,8 @@ def test_constants_are_read_and_nothing_is_computed(
     path = tmp_path / "folder" / "interface.py"
     path.parent.mkdir()
     path.write_text(text)
-    found = read_python(path)
-    assert (found.name, found.params) == (name, params)
+    interface = read_python(path)
+    assert (interface.name, interface.params) == (name, params)
 
 
 @pytest.mark.parametrize(

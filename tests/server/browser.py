@@ -47,9 +47,9 @@ class Browser:
         message = {"id": number, "method": method, "params": params}
         message |= {"sessionId": self._session} if self._session else {}
         os.write(self._writing, json.dumps(message).encode() + b"\0")
-        found = self._wait(lambda said: said.get("id") == number)
-        assert "error" not in found, found
-        result: dict[str, Any] = found["result"]
+        reply = self._wait(lambda said: said.get("id") == number)
+        assert "error" not in reply, reply
+        result: dict[str, Any] = reply["result"]
         return result
 
     def _wait(self, is_it: Any) -> dict[str, Any]:
@@ -93,18 +93,18 @@ class Browser:
 
     def find(self, expression: str) -> Any:
         """The value of an expression in the page; the page's own scripts may be off."""
-        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        reply = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in reply, reply
+        return reply["result"].get("value")
 
     def click(self, selector: str) -> None:
         """Click on an element."""
-        place = self.find(
+        position = self.find(
             f"(e => {{ e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect(); "
             f"return [b.x + b.width / 2, b.y + b.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+            self.ask("Input.dispatchMouseEvent", type=kind, x=position[0], y=position[1], button="left", clickCount=1)
 
 
 @contextmanager

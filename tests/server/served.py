@@ -148,10 +148,10 @@ def repeated(transcript: bytes, answers: int, wrong: Sequence[tuple[int, int]] =
     """The same with several answers per case, all alike except `wrong`: (place, answer) that become failures."""
     header, *records, _ = map(json.loads, transcript.splitlines())
     lines, counts = [json.dumps(header | {"repeat": answers})], dict.fromkeys(("TP", "TN", "FP", "FN", "ER"), 0)
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         for answer in range(1, answers + 1):
             bad = "FN" if record["positive"] else "FP"
-            outcome = bad if (place, answer) in wrong else record["outcome"]
+            outcome = bad if (index, answer) in wrong else record["outcome"]
             said = {} if outcome != bad else {"actual": "?" if record["positive"] else record["expect"]}
             counts[outcome] += 1
             lines.append(json.dumps(record | said | {"outcome": outcome, "repeat": answer}))

@@ -42,9 +42,9 @@ class Page(HTMLParser):
         for key in ("href", "action", "src"):
             if key in named:
                 # What is in the page itself is only ever a table to download, or a small picture.
-                own = ("data:text/csv;charset=utf-8;base64,", "data:image/png;base64,")
+                embedded = ("data:text/csv;charset=utf-8;base64,", "data:image/png;base64,")
                 assert urlsplit(named[key] or "").scheme in ("", "http", "https", "mailto") or (
-                    (named[key] or "").startswith(own)
+                    (named[key] or "").startswith(embedded)
                 )
         if tag == "a":
             self.links.append(named["href"] or "")

@@ -62,10 +62,10 @@ def connect(server: Served) -> socket.socket:
 def silent(server: Served, count: int, sent: bytes = b"") -> Iterator[list[socket.socket]]:
     """Connections that never send a whole request."""
     with ExitStack() as stack:
-        found = [stack.enter_context(connect(server)) for _ in range(count)]
-        for connection in found:
+        connections = [stack.enter_context(connect(server)) for _ in range(count)]
+        for connection in connections:
             connection.sendall(sent)
-        yield found
+        yield connections
 
 
 def is_closed(connection: socket.socket) -> bool:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import random
 import re
 import stat
 from collections.abc import Iterator
@@ -13,11 +14,11 @@ import pytest
 
 from harness.script.cases import load_cases
 from harness.script.load import load_script
-from harness.server.blind_board import SUBMISSIONS, submissions
+from harness.server.blind_board import SUBMISSIONS, level_of, submissions
 from harness.server.submissions import SubmissionLimits
 from harness.site.blind import commitment, find_hidden, private_folder, read_manifest
 from harness.site.sites import open_folder
-from tests.server.riddles import CASES, GOOD, BlindSite, resealed, riddle, truth
+from tests.server.blind_site import CASES, GOOD, BlindSite, Climber, resealed, riddle, truth
 from tests.server.served import Served, serve_here
 from tests.workshop import Workshop
 
@@ -57,8 +58,8 @@ def test_the_truth_is_not_published(blind: BlindSite) -> None:
 
 def test_the_hidden_part_is_beside_the_site_and_bound_by_a_commitment(blind: BlindSite) -> None:
     assert blind.private.parent == blind.root.parent
-    for place in (blind.private, blind.private / "riddle@1.0"):
-        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    for folder in (blind.private, blind.private / "riddle@1.0"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     manifest = read_manifest(blind.private / "riddle@1.0")
     assert manifest.digest == load_script(blind.source / "riddle.hate.toml").digest
     # By hand, as docs/how-to/blind.md says that anyone can when the site opens the hidden part.
@@ -93,8 +94,8 @@ def test_a_run_elsewhere_has_answers_only(blind: BlindSite, server: Served, monk
         "tests": CASES, "TP": 0, "TN": 0, "FP": 0, "FN": 0, "ER": 0,
     }  # fmt: skip
     assert records[1]["actual"] == [truth(1), 0.5]
-    (listed,) = [one for one in blind.shop.call("list", "--transcripts", "--format", "json").json["transcripts"]
-                 if one["test"] == "riddle"]  # fmt: skip
+    (listed,) = [entry for entry in blind.shop.call("list", "--transcripts", "--format", "json").json["transcripts"]
+                 if entry["test"] == "riddle"]  # fmt: skip
     assert (listed["tests"], listed["rate"], listed["complete"]) == (CASES, None, True)
     assert blind.shop.call("list", "--transcripts", "--format", "table").status == 0
     # By its name, too.
@@ -178,14 +179,14 @@ def test_the_site_judges_as_a_run_with_the_truth_would(
     low, high = row["replication"]["interval"]
     page = server.get("/tests/riddle").text
     assert f"{low:.4f} to {high:.4f}" in page
-    own = server.get("/transcripts/riddle@1.0/good").text
-    assert f"{low:.4f} to {high:.4f}" in own
-    assert "publishes no outcome of a case" in own
+    page = server.get("/transcripts/riddle@1.0/good").text
+    assert f"{low:.4f} to {high:.4f}" in page
+    assert "publishes no outcome of a case" in page
     # Measures with intervals, as `hate rate` gives them to whoever has the truth.
     rates = blind.shop.call("rate", str(tmp_path / "open.jsonl"), "--format", "json").json["transcripts"][0]
     for name in ("tpr", "tnr"):
-        (value,) = [one["estimate"] for key, one in rates["measures"].items() if key == name]
-        assert re.search(rf"\({name}\)</td><td[^>]*>{value:.4f}", own), own
+        (value,) = [measure["estimate"] for key, measure in rates["measures"].items() if key == name]
+        assert re.search(rf"\({name}\)</td><td[^>]*>{value:.4f}", page), page
 
 
 def test_only_a_significantly_better_score_is_shown(
@@ -217,12 +218,12 @@ def everything(server: Served, root: Path) -> dict[str, bytes]:
     pages = ["/", "/hate-site.json", "/tests/riddle", "/tests/riddle@1.0", "/transcripts/riddle@1.0/good"]
     pages += ["/transcripts/riddle@1.0/bens", "/compare/riddle@1.0?t=good&t=bens", "/compare/riddle@1.0?t=good"]
     files = [f"/{path.relative_to(root).as_posix()}" for path in root.rglob("*") if path.is_file()]
-    found = {}
+    answers = {}
     for path in [*pages, *files]:
         for encoding in ("identity", "gzip"):
             answer = server.get(path, headers={"Accept-Encoding": encoding, "Accept": "text/html"})
-            found[f"{path} {encoding} {answer.status_code}"] = answer.content
-    return found
+            answers[f"{path} {encoding} {answer.status_code}"] = answer.content
+    return answers
 
 
 def test_nothing_that_is_served_tells_the_outcome_of_a_case(
@@ -251,12 +252,12 @@ def test_nothing_that_is_served_tells_the_outcome_of_a_case(
 
 def test_what_is_not_a_complete_blind_run_is_refused(blind: BlindSite, server: Served) -> None:
     blind.run("good.jsonl")
-    place = "/transcripts/riddle@1.0/good"
+    address = "/transcripts/riddle@1.0/good"
 
     def refused(change: Any) -> str:
         lines = blind.shop.lines("good.jsonl")
         change(lines)
-        answer = server.put(place, resealed(lines), blind.anna)
+        answer = server.put(address, resealed(lines), blind.anna)
         assert (answer.status_code, answer.text.count("\n")) == (422, 1), answer.text
         assert str(blind.root) not in answer.text
         assert "odd" not in answer.text
@@ -351,3 +352,40 @@ def test_a_dry_run_hides_nothing(shop: Workshop, tmp_path: Path) -> None:
     done = shop.call("publish", str(riddle(tmp_path / "r")), "--blind", "--dry-run", "--to", str(tmp_path / "site"))
     assert done.status == 0, done.err
     assert not private_folder(tmp_path / "site").exists()
+
+
+def test_the_levels_of_all_comparisons_add_up() -> None:
+    assert sum(level_of(n) for n in range(1, 100_000)) == pytest.approx(0.05, rel=1e-4)
+
+
+@pytest.mark.parametrize("tries", [40, pytest.param(500, marks=pytest.mark.slow)])
+def test_the_board_cannot_be_climbed_by_trying(tmp_path: Path, tries: int) -> None:
+    """Random answers, and the attack of Blum and Hardt (2015, section 4): a vote of those that did well.
+
+    With the scores of all submissions, the vote is far better than chance; with what the board tells, it is not.
+    """
+    cases, chance = 100, random.Random(7)
+    climber = Climber(tmp_path, cases)
+    guesses = [[chance.choice(("odd", "even")) for _ in range(cases)] for _ in range(tries)]
+    moved = [climber.hand_in(guess, f"g{n}") for n, guess in enumerate(guesses)]
+    scores = [sum(truth(n) == said for n, said in enumerate(guess)) / cases for guess in guesses]
+    assert moved[0]
+    # 95 % of such climbers see nothing but their first score; this one (seed 7) is one of them.
+    assert sum(moved) == 1
+    assert len(climber.shown()) == 1
+
+    def vote(voters: list[list[str]]) -> list[str]:
+        return [
+            "odd" if 2 * sum(voter[n] == "odd" for voter in voters) >= len(voters) else "even" for n in range(cases)
+        ]
+
+    told = [guess for guess, up in zip(guesses, moved, strict=True) if up]
+    known = [guess for guess, score in zip(guesses, scores, strict=True) if score > 0.5]
+    honest, cheat = (sum(truth(n) == said for n, said in enumerate(vote(v))) / cases for v in (told, known))
+    # The attack works where every score is told: that is what the board must not do.
+    assert cheat > 0.5 + 2 * (0.25 / cases) ** 0.5
+    assert honest == scores[0]
+    assert not climber.hand_in(vote(told), "vote") or climber.shown()[-1] == scores[0]
+    # Someone who really is better gets through, however many tries there were before.
+    assert climber.hand_in([truth(n) for n in range(cases)], "knows")
+    assert climber.shown()[-1] > climber.shown()[0]

@@ -11,7 +11,7 @@ from harness.server.blind_board import SUBMISSIONS
 from harness.server.database import Database
 from harness.site.blind import private_folder
 from harness.site.sites import open_folder
-from tests.server.riddles import BlindSite, resealed
+from tests.server.blind_site import BlindSite, resealed
 from tests.server.served import serve_here
 from tests.workshop import Workshop
 
@@ -99,8 +99,8 @@ def test_folders_of_inputs_that_tell_the_class_are_said(shop: Workshop, tmp_path
     folder, cases = units_test(tmp_path / "mb", inside=True)
     codes = [f"n{37 * n % 100:02d}" for n in range(10)]
     rows = [
-        f"{case},{codes[int(real) if inside else place % 10]}/{place:03d}.png,{real},{unit}"
-        for place, (case, (real, unit)) in enumerate(cases.items())
+        f"{case},{codes[int(real) if inside else index % 10]}/{index:03d}.png,{real},{unit}"
+        for index, (case, (real, unit)) in enumerate(cases.items())
     ]
     (folder / "cases.csv").write_text("\n".join(["id,input,expect,batch", *rows, ""]))
     done = shop.call("publish", str(folder), "--blind", "--to", str(tmp_path / "site"))
@@ -130,7 +130,7 @@ def test_the_next_version_is_not_laid_open_by_a_forgotten_flag(shop: Workshop, t
     def versions() -> list[tuple[str, bool]]:
         index = open_folder(Path(site)).test("mb")
         assert index is not None
-        return [(one.version, bool(one.blind)) for one in index.versions]
+        return [(version.version, bool(version.blind)) for version in index.versions]
 
     before = everything(Path(site))
     for version in ("1.0.1", "0.9.0"):
@@ -172,10 +172,10 @@ def test_a_blind_test_takes_one_answer_per_case(blind: BlindSite, monkeypatch: p
         monkeypatch.setenv("HATE_SITES", server.url)
         blind.run("good.jsonl")
         lines = blind.shop.lines("good.jsonl")
-        place = "/transcripts/riddle@1.0/good"
+        address = "/transcripts/riddle@1.0/good"
         header = resealed([lines[0] | {"repeat": 1_000_000_000}, *lines[1:]])
         for data in (header, repeated(lines, 2), repeated(lines, 16)):
-            answer = server.put(place, data, blind.anna)
+            answer = server.put(address, data, blind.anna)
             assert (answer.status_code, answer.text.count("\n")) == (422, 1), answer.text
             assert "takes one answer per case; run it without --repeat" in answer.text
         assert not (blind.private / "riddle@1.0" / SUBMISSIONS).exists()
@@ -184,6 +184,6 @@ def test_a_blind_test_takes_one_answer_per_case(blind: BlindSite, monkeypatch: p
         assert (done.status, done.out) == (2, "")
         assert "riddle: a blind test takes one answer per case" in done.err
         assert not (blind.shop.folder / "twice.jsonl").exists()
-        assert server.put(place, resealed([lines[0] | {"repeat": 1}, *lines[1:]]), blind.anna).status_code == 201
+        assert server.put(address, resealed([lines[0] | {"repeat": 1}, *lines[1:]]), blind.anna).status_code == 201
     (entry,) = Database(blind.private / "riddle@1.0" / SUBMISSIONS).submissions()
     assert entry.name == "good"

@@ -56,21 +56,25 @@ def test_a_site_is_the_same_whoever_serves_it(
         check_same(use_site(shop), expected)
 
 
-def check_same(found: list[Done], expected: list[Done]) -> None:
-    for one, other in zip(found, expected, strict=True):
-        assert one.status == other.status, one.err
-    names = [{entry["name"]: entry["digest"] for entry in done[0].json["tests"]} for done in (found, expected)]
+def check_same(results: list[Done], expected: list[Done]) -> None:
+    for result, other in zip(results, expected, strict=True):
+        assert result.status == other.status, result.err
+    names = [{entry["name"]: entry["digest"] for entry in done[0].json["tests"]} for done in (results, expected)]
     assert names[0] == names[1]
-    assert found[1].json["digest"] == expected[1].json["digest"]
-    assert found[2].json["rows"] == expected[2].json["rows"]
-    assert _without_costs(found[3]) == _without_costs(expected[3])
-    assert found[4].out == expected[4].out
+    assert results[1].json["digest"] == expected[1].json["digest"]
+    assert results[2].json["rows"] == expected[2].json["rows"]
+    assert _without_costs(results[3]) == _without_costs(expected[3])
+    assert results[4].out == expected[4].out
 
 
 def _without_costs(done: Done) -> object:
     """The output of a comparison without the times of the runs."""
-    found = json.loads(done.out)
-    return [found["better"], found["groups"], [(pair["a"], pair["b"], pair["z"]) for pair in found["pairs"]]]
+    comparison = json.loads(done.out)
+    return [
+        comparison["better"],
+        comparison["groups"],
+        [(pair["a"], pair["b"], pair["z"]) for pair in comparison["pairs"]],
+    ]
 
 
 def test_the_address_of_a_page_names_the_test(shop: Workshop, tmp_path: Path) -> None:

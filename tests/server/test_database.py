@@ -178,7 +178,7 @@ def test_whatever_is_damaged_is_an_answer_or_one_line(tmp_path: Path) -> None:
         database.add_token(name)
     database.take("site", "anna", 5, DAY)
     whole = database.path.read_bytes()
-    places = [place for place, byte in enumerate(whole) if byte]
+    offsets = [offset for offset, byte in enumerate(whole) if byte]
     steps: list[Callable[[], object]] = [
         database.tokens,
         database.check,
@@ -192,7 +192,7 @@ def test_whatever_is_damaged_is_an_answer_or_one_line(tmp_path: Path) -> None:
     for _ in range(300):
         data = bytearray(whole)
         for _ in range(rng.choice((1, 2, 5))):
-            data[rng.choice(places)] = rng.choice((0, 255, rng.randrange(256)))
+            data[rng.choice(offsets)] = rng.choice((0, 255, rng.randrange(256)))
         for path in tmp_path.iterdir():
             path.unlink()
         database.path.write_bytes(data)

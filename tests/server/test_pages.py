@@ -106,20 +106,20 @@ def test_tests_are_filtered_and_ordered(tmp_path: Path) -> None:
         path.write_bytes(toy_transcript(root, name=name, wrong=range(wrong)))
         publish(root, [read_transcript_candidate(path)])
 
-    def found(server: Served, query: str) -> list[str]:
+    def listed(server: Served, query: str) -> list[str]:
         return [link.removeprefix("/tests/") for link in page(server, f"/?{query}").links if "/tests/" in link]
 
     with serve_here(root) as server:
-        assert found(server, "") == ["large", "middle", "small"]
-        assert found(server, "cases=100") == ["large", "middle"]
-        assert found(server, "sort=cases") == ["large", "middle", "small"]
+        assert listed(server, "") == ["large", "middle", "small"]
+        assert listed(server, "cases=100") == ["large", "middle"]
+        assert listed(server, "sort=cases") == ["large", "middle", "small"]
         # 190 of 200 and 16 of 20 are right; nothing is known about the third.
-        assert found(server, "sort=best") == ["large", "small", "middle"]
-        assert found(server, "task=score") == []
-        assert found(server, "task=label&q=toy&cases=100&sort=cases") == ["large", "middle"]
-        assert found(server, "since=2026-01-01") == ["large", "middle", "small"]
-        assert found(server, "since=2999-01-01") == []
-        assert found(server, "since=soon&cases=-1&sort=nonsense&page=x") == ["large", "middle", "small"]
+        assert listed(server, "sort=best") == ["large", "small", "middle"]
+        assert listed(server, "task=score") == []
+        assert listed(server, "task=label&q=toy&cases=100&sort=cases") == ["large", "middle"]
+        assert listed(server, "since=2026-01-01") == ["large", "middle", "small"]
+        assert listed(server, "since=2999-01-01") == []
+        assert listed(server, "since=soon&cases=-1&sort=nonsense&page=x") == ["large", "middle", "small"]
         assert "best 0.9500 by of-large" in page(server, "/").text
 
 
@@ -207,13 +207,13 @@ def test_many_tests_are_split_into_pages(tmp_path: Path) -> None:
 
 
 def test_a_ranking_has_letters_and_the_intervals_of_the_design(served: Served, shop: Workshop) -> None:
-    found = shop.call("compare", *(f"hdigits/{name}" for name in DIGITS), "--format", "json").json
+    comparison = shop.call("compare", *(f"hdigits/{name}" for name in DIGITS), "--format", "json").json
     shown = page(served, "/tests/hdigits")
     assert shown.boxes == ["warlock", "witch", "wisard"]
     letters = {name: shown.row(name)[2] for name in DIGITS}
     assert letters == {"warlock": "a", "witch": "b", "wisard": "b"}
-    assert found["groups"] == [["warlock"], ["witch", "wisard"]]
-    for run in found["transcripts"]:
+    assert comparison["groups"] == [["warlock"], ["witch", "wisard"]]
+    for run in comparison["transcripts"]:
         low, high = run["replication"]["interval"]
         assert shown.row(run["name"])[3:5] == [f"{run['rate']:.4f}", f"{low:.4f} to {high:.4f}"]
     assert "for these strata (truth) and new images" in shown.text

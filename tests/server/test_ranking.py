@@ -75,8 +75,8 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def front_page(text: str) -> str:
-    (found,) = re.findall(r"best \d\.\d{4} by \S+", re.sub(r"<[^>]*>", "", text))
-    return str(found)
+    (best,) = re.findall(r"best \d\.\d{4} by \S+", re.sub(r"<[^>]*>", "", text))
+    return str(best)
 
 
 def entries_of(root: Path) -> Iterator[TranscriptEntry]:
@@ -124,12 +124,12 @@ def test_the_index_says_what_a_transcript_is_ranked_by(crowded: Path, shop: Work
     """The value is what `hate rate` gives by the design of the test."""
     for entry in entries_of(crowded):
         file = crowded.parent / f"{entry.name}.jsonl"
-        (found,) = shop.call("rate", str(file), "--format", "json").json["transcripts"]
+        (run,) = shop.call("rate", str(file), "--format", "json").json["transcripts"]
         assert entry.standing is not None
         assert entry.standing.measure == "rate"
-        assert entry.standing.value == pytest.approx(found["value"], abs=1e-12)
+        assert entry.standing.value == pytest.approx(run["value"], abs=1e-12)
         if entry.name in ("best", "common"):
-            assert found["value"] != pytest.approx(found["rate"], abs=0.1)
+            assert run["value"] != pytest.approx(run["rate"], abs=0.1)
 
 
 def test_a_site_of_an_older_version_names_the_right_leader(crowded: Path, shop: Workshop, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_weights_as_the_cases_have_them_change_nothing(shop: Workshop, tmp_path:
         assert numbers(ranked(shop, tmp_path / str(number), weights, "abcd")) == numbers(plain)
     equal = ranked(shop, tmp_path / "equal", "equal", "abcd")
     assert [row["name"] for row in equal] == [
-        name for name, _ in sorted(RUNS.items(), key=lambda one: -(one[1]["m"] / 20 + one[1]["f"] / 80))
+        name for name, _ in sorted(RUNS.items(), key=lambda run: -(run[1]["m"] / 20 + run[1]["f"] / 80))
     ]
 
 
@@ -270,8 +270,8 @@ def test_boards_rank_by_what_counts_in_the_test(shop: Workshop, tmp_path: Path) 
     runs = [bundled("transcripts") / "shapes" / f"{name}.jsonl" for name in ("blobs", "relief")]
     root = tmp_path / "site"
     publish(root, [read_test_candidate(bundled("test_scripts") / "shapes"), *map(read_transcript_candidate, runs)])
-    found = shop.call("compare", *map(str, runs), "--format", "json").json["transcripts"]
-    values = {run["name"]: run["value"] for run in found}
+    compared = shop.call("compare", *map(str, runs), "--format", "json").json["transcripts"]
+    values = {run["name"]: run["value"] for run in compared}
     with serve_here(root) as server:
         rows = rows_of(server.get("/data/shapes@1.0.0/ranking.csv").text)
         assert front_page(server.get("/").text) == f"best {values['relief']:.4f} by relief"

@@ -24,11 +24,11 @@ ADDRESS = "https://tests.example.org/digits"
 class _Links(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.targets: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value or "" for name, value in attrs if name in ("href", "src")]
+        self.targets += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_every_link_leads_to_a_file(folder: Path) -> None:
         file = folder / path.replace("%40", "@")
         assert file.is_file(), path
         if path.endswith(".html"):
-            links = _Links(file.read_text(encoding="utf-8")).found
+            links = _Links(file.read_text(encoding="utf-8")).targets
             assert not [link for link in links if link.startswith("/")]
             inside = [link for link in links if not link.startswith(("http://", "https://", "mailto:", "data:", "#"))]
             waiting += [urljoin(path, urldefrag(link)[0]) for link in inside]
@@ -86,13 +86,13 @@ def test_commands_name_the_address_of_the_site(folder: Path) -> None:
 def test_the_data_behind_a_ranking_agree(folder: Path, shop: Workshop) -> None:
     data = folder / "below/data/hdigits@1.0.0"
     rows = list(csv.DictReader(io.StringIO((data / "ranking.csv").read_text(encoding="utf-8"))))
-    found = json.loads((data / "ranking.json").read_text(encoding="utf-8"))
+    ranking = json.loads((data / "ranking.json").read_text(encoding="utf-8"))
     compared = shop.call("compare", *(f"hdigits/{name}" for name in DIGITS), "--format", "json").json
     by_name = {run["name"]: run for run in compared["transcripts"]}
     assert [row["name"] for row in rows] == ["warlock", "witch", "wisard"]
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
-    assert found["target"] == "for these strata (truth) and new images"
-    for row, same in zip(rows, found["transcripts"], strict=True):
+    assert ranking["target"] == "for these strata (truth) and new images"
+    for row, same in zip(rows, ranking["transcripts"], strict=True):
         run = by_name[row["name"]]
         low, high = run["replication"]["interval"]
         assert (float(row["rate"]), float(row["low"]), float(row["high"])) == (run["rate"], low, high)

@@ -55,11 +55,11 @@ class TokenSite:
         site = open_folder(self.root)
         index = site.test("toy")
         assert index is not None
-        found = list(site.transcripts(index))
-        for entry in found:
+        entries = list(site.transcripts(index))
+        for entry in entries:
             assert site.store.file(entry.file).is_file()
             assert site.tests_with(entry.name) is not None
-        return {entry.name: entry for entry in found}
+        return {entry.name: entry for entry in entries}
 
     def leftovers(self) -> list[Path]:
         incoming = self.root / ".incoming"
@@ -141,9 +141,9 @@ def test_without_tokens_nothing_is_accepted(token_site: TokenSite, served: Serve
 def changed(data: bytes, change: Callable[[dict[str, object]], object], line: int = 0) -> bytes:
     """The transcript with a changed line, and a digest of what it has become."""
     lines = data.splitlines()
-    found = json.loads(lines[line])
-    change(found)
-    lines[line] = json.dumps(found).encode()
+    record = json.loads(lines[line])
+    change(record)
+    lines[line] = json.dumps(record).encode()
     body = b"".join(line + b"\n" for line in lines[:-1])
     end = json.loads(lines[-1]) | {"sha256": hashlib.sha256(body).hexdigest()}
     return body + json.dumps(end).encode() + b"\n"
@@ -161,20 +161,20 @@ BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "torn": (lambda data: data[: len(data) // 2], "incomplete"),
     "damaged": (lambda data: data.replace(b'"score": 1.0', b'"score": 2.0', 1), "changed or damaged"),
     "wrong counts": (lambda data: changed(data, lambda end: end.update(TP=20, TN=0), -1), "its last line says"),
-    "no outcome": (lambda data: changed(data, lambda one: one.update(outcome="XP"), 3), "is not one of TP"),
+    "no outcome": (lambda data: changed(data, lambda record: record.update(outcome="XP"), 3), "is not one of TP"),
     "another digest": (of_test(digest="1:" + "0" * 64), "digest"),
     "an unknown version": (of_test(version="2.0"), "sent to toy@1.0"),
     "an unknown test": (of_test(name="other"), "sent to toy@1.0"),
     "too few cases": (lambda data: fewer(data), "1 case has no record, such as 'c19'"),
     "with a limit": (lambda data: changed(data, lambda header: header.update(limit=20)), "--limit"),
-    "a case twice": (lambda data: changed(data, lambda one: one.update(id="c0"), 2), "'c0' appears twice"),
+    "a case twice": (lambda data: changed(data, lambda record: record.update(id="c0"), 2), "'c0' appears twice"),
     "a case of another test": (lambda data: data_of(data, id="z9"), "the test has no case 'z9'"),
     "a claim turned around": (lambda data: data_of(data, outcome="TN"), "mine:2: case 'c0': outcome TN, but"),
     "a group of its own": (lambda data: data_of(data, stratum="s"), "'c0': stratum 's', but the test has nothing"),
     "an answer too many": (lambda data: data_of(data, repeat=2), "'c0': answer 2 in a run with 1 a case"),
     "many columns": (lambda data: changed(data, many_columns, 2), "more than 200 columns"),
-    "deep": (lambda data: changed(data, lambda one: one.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
-    "a long line": (lambda data: changed(data, lambda one: one.update(message="x" * 300_000), 2), "a line of more"),
+    "deep": (lambda data: changed(data, lambda record: record.update(id="c0"), 2).replace(b'"c0"', b"[" * 5000, 1), ""),
+    "a long line": (lambda data: changed(data, lambda line: line.update(message="x" * 300_000), 2), "a line of more"),
     "a bomb": (lambda data: gzip.compress(data[:-1] + b" " * 200_000 + (b"\n" + b" " * 200_000) * 9), "when unpacked"),
     "zipped newlines": (lambda data: gzip.compress(data + b" \n" * 400_000), "more lines than records"),
     "torn gzip": (lambda data: gzip.compress(data)[:-20], "ends early"),
@@ -185,7 +185,7 @@ def data_of(data: bytes, **keys: object) -> bytes:
     """The transcript with a changed first record and correct counts."""
     outcome = keys.get("outcome", "TP")
     counted = {"TP": 10, "TN": 10} | ({"TP": 9, "TN": 11} if outcome == "TN" else {})
-    return changed(changed(data, lambda one: one.update(keys), 1), lambda end: end.update(counted), -1)
+    return changed(changed(data, lambda record: record.update(keys), 1), lambda end: end.update(counted), -1)
 
 
 def many_columns(record: dict[str, object]) -> None:

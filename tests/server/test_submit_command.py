@@ -54,8 +54,8 @@ class Desk:
         import hashlib
 
         header, *records, end = self.shop.lines("mine.jsonl")
-        records = [one | {"outcome": "TP" if one["positive"] else "TN"} for one in records]
-        body = "".join(json.dumps(one) + "\n" for one in (header, *records)).encode()
+        records = [record | {"outcome": "TP" if record["positive"] else "TN"} for record in records]
+        body = "".join(json.dumps(line) + "\n" for line in (header, *records)).encode()
         counts = {"TP": 10, "TN": 10, "FP": 0, "FN": 0, "sha256": hashlib.sha256(body).hexdigest()}
         self.shop.write(name, body + json.dumps(end | counts).encode() + b"\n")
 
@@ -63,9 +63,9 @@ class Desk:
 @pytest.fixture
 def desk(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    found = Desk(shop, tmp_path / "desk")
-    monkeypatch.setenv("HATE_TOKEN", found.anna)
-    return found
+    new = Desk(shop, tmp_path / "desk")
+    monkeypatch.setenv("HATE_TOKEN", new.anna)
+    return new
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_quotas_are_by_name(desk: Desk) -> None:
     assert shop.call("token", "add", "cleo", "--per-day", "3", *tokens).status == 0
     assert shop.call("token", "quota", "anna", "7", *tokens).status == 0
     listed = shop.call("token", "list", "--format", "json", *tokens).json["tokens"]
-    assert {one["name"]: one["per_day"] for one in listed} == {"anna": 7, "cleo": 3}
+    assert {entry["name"]: entry["per_day"] for entry in listed} == {"anna": 7, "cleo": 3}
     assert shop.call("token", "revoke", "cleo", *tokens).status == 0
     assert [token.name for token in Database(desk.tokens).tokens()] == ["anna"]
     missing = shop.call("token", "quota", "cleo", "7", *tokens)

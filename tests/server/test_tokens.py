@@ -11,8 +11,8 @@ from tests.workshop import Workshop
 
 
 def owner(path: Path, token: str) -> str | None:
-    found = Database(path).find_token(token)
-    return None if found is None else found.name
+    known = Database(path).find_token(token)
+    return None if known is None else known.name
 
 
 def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
@@ -31,7 +31,7 @@ def test_a_token_is_printed_once_and_kept_as_a_hash(shop: Workshop) -> None:
     assert (again.status, again.out) == (2, "")
     assert "hate token remove anna" in again.err
     listed = shop.call("token", "list", "--tokens", "tokens.db", "--format", "json").json
-    assert [one["name"] for one in listed["tokens"]] == ["anna"]
+    assert [entry["name"] for entry in listed["tokens"]] == ["anna"]
 
 
 def test_a_revoked_token_is_invalid(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def with_ranges(path: Path) -> Page:
         elif start and start >= len(content):
             handler.answer(b"", 416, Content_Range=f"bytes */{len(content)}")
         elif start:
-            place = f"bytes {start}-{len(content) - 1}/{len(content)}"
-            handler.answer(content[start:], 206, ETag=tag, Content_Range=place)
+            content_range = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            handler.answer(content[start:], 206, ETag=tag, Content_Range=content_range)
         else:
             handler.answer(content, 200, ETag=tag)
 

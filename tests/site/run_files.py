@@ -59,7 +59,7 @@ def successes(shop: Workshop, *words: str) -> list[int]:
     """The number of successes of each transcript that a comparison used."""
     done = shop.call("compare", *words, "--format", "json")
     assert done.status == 0, done.err
-    return [one["TP"] for one in done.json["transcripts"]]
+    return [entry["TP"] for entry in done.json["transcripts"]]
 
 
 def refused(shop: Workshop, *words: str) -> str:

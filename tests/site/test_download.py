@@ -2,8 +2,11 @@
 
 import gzip
 import hashlib
+import os
+import pty
 import shutil
 import socket
+import subprocess
 import threading
 import zlib
 from collections.abc import Callable
@@ -11,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.progress import PATIENCE, DownloadBar
 from harness.errors import DataError, Unreachable
 from harness.site.download import download
 from harness.site.request import DownloadLimits, DownloadRequest, content_request
+from tests.site.published_site import make_site, served
 from tests.site.serving import Handler, Page, body, in_turn, redirect, self_signed, serving
+from tests.workshop import WAIT, Workshop, command
 
 CONTENT = b"all of it\n" * 5000
 QUICK = DownloadLimits(pause=0.001)
@@ -22,10 +28,10 @@ QUICK = DownloadLimits(pause=0.001)
 
 def downloaded(tmp_path: Path, url: str, limits: DownloadLimits = QUICK) -> bytes:
     target = tmp_path / "target"
-    found = download(DownloadRequest(url, limits), target)
-    assert found.path == target
-    assert found.size == target.stat().st_size
-    assert found.sha256 == hashlib.sha256(target.read_bytes()).hexdigest()
+    result = download(DownloadRequest(url, limits), target)
+    assert result.path == target
+    assert result.size == target.stat().st_size
+    assert result.sha256 == hashlib.sha256(target.read_bytes()).hexdigest()
     return target.read_bytes()
 
 
@@ -192,8 +198,8 @@ def test_the_body_of_a_redirect_is_not_read(tmp_path: Path) -> None:
 
 def test_credentials_go_to_their_own_host_and_to_no_message(tmp_path: Path) -> None:
     with serving({"/f": body(CONTENT), "/missing": redirect("/404")}) as other:
-        own: dict[str, Page] = {"/f": redirect("/g"), "/g": redirect(other.url("/f"))}
-        with serving(own) as server:
+        pages: dict[str, Page] = {"/f": redirect("/g"), "/g": redirect(other.url("/f"))}
+        with serving(pages) as server:
             assert downloaded(tmp_path, server.url("/f", user="ann:s%20cret@")) == CONTENT
             # RFC 7617: base64 of "ann:s cret".
             assert [h["Authorization"] for _, h in server.seen] == ["Basic YW5uOnMgY3JldA=="] * 2
@@ -274,3 +280,50 @@ def test_an_unchanged_file_is_not_sent(tmp_path: Path) -> None:
         first = download(DownloadRequest(server.url("/f"), QUICK), tmp_path / "a")
         assert download(DownloadRequest(server.url("/f"), QUICK, known=first), tmp_path / "b") is first
     assert not (tmp_path / "b").exists()
+
+
+def test_a_long_download_is_shown_on_a_terminal_by_the_name_of_its_file(shop: Workshop, tmp_path: Path) -> None:
+    root = make_site(shop, tmp_path / "site")
+    data = next(path for path in (root / "files").rglob("*") if path.is_file() and path.read_bytes() == b"x3")
+
+    def slow(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        threading.Event().wait(PATIENCE + 0.5)
+        handler.wfile.write(b"x3")
+
+    with served(root) as server:
+        server.pages[f"/files/{data.name[:2]}/{data.name}"] = slow
+        screen = on_terminal(shop, "fetch", server.url("/tests/tiny"))
+    assert "3.txt" in screen
+    assert "2/2 bytes" in screen
+
+
+def on_terminal(shop: Workshop, *words: str) -> str:
+    ours, theirs = pty.openpty()
+    env = {**shop.env, "TERM": "xterm", "COLUMNS": "100", "XDG_CACHE_HOME": str(shop.folder / "cache")}
+    process = subprocess.Popen(command(words), cwd=shop.folder, env=env, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while block := os.read(ours, 4096):
+            shown += block
+    except OSError:  # how a terminal ends on Linux
+        pass
+    os.close(ours)
+    assert process.wait(WAIT) == 0, shown
+    return shown.decode()
+
+
+def test_no_bar_for_quick_or_abandoned_downloads() -> None:
+    bar = DownloadBar()
+    bar.begin("a", 10, 0)
+    bar.advance("a", 10)
+    bar.end("a")
+    assert bar._bar is None
+    bar.close()
+    bar.begin("b", None, 0)
+    bar._begun["b"] -= 2 * PATIENCE
+    bar.advance("b", 1)
+    assert bar._bar is None

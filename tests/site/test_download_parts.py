@@ -93,11 +93,11 @@ def test_where_a_redirect_may_not_lead(location: str) -> None:
 
 def pauses(limits: DownloadLimits) -> list[float]:
     """The pauses between failing attempts, until the policy gives up."""
-    policy, found = retry_policy(limits), list[float]()
+    policy, pauses = retry_policy(limits), list[float]()
     while (after := next_attempt(policy, TryAgain("no"))) is not None:
         policy, pause = after
-        found.append(pause)
-    return found
+        pauses.append(pause)
+    return pauses
 
 
 def test_pauses_double_and_end() -> None:

@@ -10,7 +10,7 @@ import pytest
 from harness.bundled import bundled
 from harness.site.find_transcripts import KnownTranscripts
 from tests.rooms import of_commands_here
-from tests.site.published_site import make_site, run_transcript, tiny
+from tests.site.published_site import make_site, run_transcript, served, tiny
 from tests.site.run_files import CASES, ago, open_source, refused, successes, write_run
 from tests.workshop import Workshop, command
 
@@ -19,8 +19,8 @@ NUMBERS = ("mine.jsonl", "mine-2.jsonl", "mine-3.jsonl")
 
 def write_three_runs(shop: Workshop, order: tuple[int, int, int] = (1, 2, 3)) -> None:
     """Three runs of `mine`, right on 1, 2 and 3 cases; a higher number in `order` means a newer run."""
-    for right, (file, place) in enumerate(zip(NUMBERS, order, strict=True), 1):
-        write_run(shop, f"toy/{file}", right=right, started=ago(970 - 100 * place))
+    for right, (file, position) in enumerate(zip(NUMBERS, order, strict=True), 1):
+        write_run(shop, f"toy/{file}", right=right, started=ago(970 - 100 * position))
 
 
 def write_other_run(shop: Workshop) -> None:
@@ -184,7 +184,7 @@ def test_an_own_run_hides_only_the_bare_name(shop: Workshop) -> None:
 def test_the_note_shows_parameters_that_differ_from_the_published_run(shop: Workshop) -> None:
     shop.call("run", "hdigits", "--interface", "wisard", "--param", "bits=2")
     done = shop.call("compare", "wisard", "hdigits/wisard", "--format", "json")
-    assert [one["name"] for one in done.json["transcripts"]] == ["wisard", "wisard-2"]
+    assert [entry["name"] for entry in done.json["transcripts"]] == ["wisard", "wisard-2"]
     assert " old, bits=2 (hdigits/wisard is the published one)" in done.err
     assert "wisard is transcripts/hdigits/wisard.jsonl (bits=2), wisard-2 is hdigits/wisard (bits=10)" in done.err
 
@@ -301,7 +301,7 @@ def test_every_command_distinguishes_runs_that_differ(shop: Workshop) -> None:
 def test_files_with_the_same_base_name_are_distinguished(shop: Workshop) -> None:
     a, b = write_run(shop, "toy/a.jsonl"), write_run(shop, "more/a.jsonl")
     done = shop.call("compare", a, b, "--format", "json")
-    assert [one["name"] for one in done.json["transcripts"]] == ["a", "a-2"]
+    assert [entry["name"] for entry in done.json["transcripts"]] == ["a", "a-2"]
     assert "a is transcripts/toy/a.jsonl, a-2 is transcripts/more/a.jsonl" in done.err
 
 
@@ -402,15 +402,80 @@ def test_a_run_is_published_by_its_name(shop: Workshop, tmp_path: Path) -> None:
         run_transcript(shop, folder, "mine", answer).rename(_folder(shop, "tiny") / f"{answer}.jsonl")
     done = shop.call("publish", folder, "mine", "--to", tmp_path / "site", "--format", "json")
     assert done.status == 0, done.err
-    assert [one["name"] for one in done.json["published"]][1].endswith("mine")
+    assert [entry["name"] for entry in done.json["published"]][1].endswith("mine")
     assert "absent: no such file or folder" in shop.call("publish", "absent", "--to", tmp_path / "site").err
 
 
 def test_the_shell_completes_algorithms_files_and_published_names(shop: Workshop) -> None:
     write_three_runs(shop)
     write_run(shop, "toy/zebra.jsonl", "my algo")
-    place = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": "hate show ", "COMP_CWORD": "2"}
-    done = subprocess.run(command([]), cwd=shop.folder, env=shop.env | place, capture_output=True, text=True)
+    variables = {"_HATE_COMPLETE": "bash_complete", "COMP_WORDS": "hate show ", "COMP_CWORD": "2"}
+    done = subprocess.run(command([]), cwd=shop.folder, env=shop.env | variables, capture_output=True, text=True)
     offered = {line.partition(",")[2] for line in done.stdout.splitlines()}
     assert {"mine", "mine-2", "my algo", "zebra", "wisard", "hdigits/wisard"} <= offered
     assert "toy/mine" not in offered
+
+
+ENDINGS = ["good.out", "good.jsonl", "good.jsonl.gz", "good.parquet"]
+
+
+@pytest.fixture
+def away(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """Another user's machine with a run of its own in mine.out, and a site that has good and poor."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "away-cache"))
+    make_site(shop, tmp_path / "site")
+    run_transcript(shop, tiny(tmp_path / "source" / "tiny"), "mine").rename(shop.folder / "mine.out")
+    return shop
+
+
+def check_found(shop: Workshop, name: str) -> None:
+    done = shop.call("-mode", "compare", "mine.out", name, "-format", "json")
+    assert done.status == 0, done.err
+    assert [entry["name"] for entry in done.json["transcripts"]] == ["mine", "good"]
+    assert f"{name} is not here: tiny/good is the published transcript" in done.err
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_it_is_found_at_a_site_over_http(
+    name: str, away: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(tmp_path / "site") as server:
+        monkeypatch.setenv("HATE_SITES", server.url(""))
+        check_found(away, name)
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_it_is_found_in_a_folder(name: str, away: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATE_SITES", str(tmp_path / "site"))
+    check_found(away, name)
+
+
+def test_a_bundled_one_is_found(shop: Workshop) -> None:
+    done = shop.call("-mode", "compare", "hdigits/witch", "warlock.out", "-format", "json")
+    assert done.status == 0, done.err
+    assert [entry["name"] for entry in done.json["transcripts"]] == ["witch", "warlock"]
+    assert shop.call("rate", "warlock.out", "--format", "json").json["transcripts"][0]["name"] == "warlock"
+
+
+def test_it_is_of_the_test_of_the_others(away: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """hdigits/warlock is bundled, but mine.out is of another test."""
+    monkeypatch.setenv("HATE_SITES", str(tmp_path / "site"))
+    done = away.call("compare", "mine.out", "warlock.out")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "warlock.out: no such file" in done.err
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("gone.jsonl", "gone.jsonl: no such file\n"), ("gone.out", "gone.out: no such file, no run here and no published"),
+])  # fmt: skip
+def test_what_is_nowhere_is_said(name: str, said: str, away: Workshop) -> None:
+    done = away.call("compare", "mine.out", name)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert said in done.err
+
+
+def test_a_file_that_is_here_is_taken(away: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATE_SITES", str(tmp_path / "site"))
+    run_transcript(away, tmp_path / "source" / "tiny", "poor").rename(away.folder / "good.out")
+    done = away.call("compare", "mine.out", "good.out", "--format", "json")
+    assert [entry["name"] for entry in done.json["transcripts"]] == ["mine", "poor"]

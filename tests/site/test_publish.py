@@ -33,35 +33,35 @@ def source(site: Path) -> Path:
 
 def checked_site(site: Path) -> Catalogue:
     """The site, with every file that its top index leads to read and checked."""
-    found = open_folder(site)
-    for entry in found.tests():
-        index = found.index_of(entry)
-        assert [one.version for one in index.versions]
+    catalogue = open_folder(site)
+    for entry in catalogue.tests():
+        index = catalogue.index_of(entry)
+        assert [version.version for version in index.versions]
         for version in index.versions:
-            for file in found.release(index, version).files:
-                found.store.file(file.ref)
-        for transcript in found.transcripts(index):
-            found.store.file(transcript.file)
-            named = found.tests_with(transcript.name)
+            for file in catalogue.release(index, version).files:
+                catalogue.store.file(file.ref)
+        for transcript in catalogue.transcripts(index):
+            catalogue.store.file(transcript.file)
+            named = catalogue.tests_with(transcript.name)
             assert named is not None
             assert entry.name in named.tests
-    return found
+    return catalogue
 
 
 def test_what_is_published_can_be_found(site: Path) -> None:
-    found = checked_site(site)
-    index = found.test("tiny")
+    catalogue = checked_site(site)
+    index = catalogue.test("tiny")
     assert index is not None
-    entry = found.entry("tiny")
+    entry = catalogue.entry("tiny")
     assert entry is not None
     assert (entry.version, entry.synopsis, entry.cases, entry.transcripts) == ("1.0.0", "the tiny one", 6, 2)
     assert entry.digest == load_script(source(site) / "tiny.hate.toml").digest
-    poor = found.transcript(index, "poor")
+    poor = catalogue.transcript(index, "poor")
     assert poor is not None
     assert (poor.algorithm, poor.tests, poor.TP, poor.FN) == ("poor", 6, 5, 1)
-    release = found.release(index, index.latest)
+    release = catalogue.release(index, index.latest)
     assert {file.path for file in release.files} >= {"tiny.hate.toml", "cases.csv", "images/deep/0.txt"}
-    assert found.test("absent") is None
+    assert catalogue.test("absent") is None
 
 
 def test_publishing_twice_changes_nothing(site: Path, shop: Workshop) -> None:
@@ -99,12 +99,12 @@ def test_a_new_version_is_added_to_the_old(site: Path, shop: Workshop) -> None:
     old = set(tree(site))
     for version in ("1.10.0", "1.9.0"):
         assert shop.call("publish", tiny(shop.folder / version, version=version), "--to", site).status == 0
-    found = checked_site(site)
-    index = found.test("tiny")
+    catalogue = checked_site(site)
+    index = catalogue.test("tiny")
     assert index is not None
-    assert [one.version for one in index.versions] == ["1.0.0", "1.9.0", "1.10.0"]
+    assert [version.version for version in index.versions] == ["1.0.0", "1.9.0", "1.10.0"]
     assert old <= set(tree(site))
-    entry = found.transcript(index, "good")
+    entry = catalogue.transcript(index, "good")
     assert entry is not None
     assert entry.version == "1.0.0"
 

@@ -46,7 +46,7 @@ def straw(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> St
 
 def test_a_test_comes_with_its_strawman(straw: Strawman, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said = json.loads(straw.publish(straw.folder, "--for", "tiny"))["published"]
-    assert [(one["name"], one["result"], one["files"]) for one in said] == [
+    assert [(entry["name"], entry["result"], entry["files"]) for entry in said] == [
         ("interface straw for tiny", "published", 2)
     ]
     with served(straw.site) as server:
@@ -55,8 +55,8 @@ def test_a_test_comes_with_its_strawman(straw: Strawman, monkeypatch: pytest.Mon
         done = straw.shop.call("fetch", "tiny", "--interfaces", target, "--format", "json")
         assert done.status == 0, done.err
         assert done.json["fetched"][-1]["part"] == "interface straw"
-        found = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
-        assert found == {"straw/interface.py", "straw/weights.txt"}
+        files = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
+        assert files == {"straw/interface.py", "straw/weights.txt"}
         for name in ("interface.py", "weights.txt"):
             assert (target / "straw" / name).read_bytes() == (straw.folder / name).read_bytes()
             assert not os.access(target / "straw" / name, os.X_OK)
@@ -75,7 +75,9 @@ def test_with_the_test_itself_no_name_is_needed(straw: Strawman, tmp_path: Path)
     straw.publish(tiny(tmp_path / "other", name="other"), straw.folder / "interface.py")
     index = open_folder(straw.site).test("other")
     assert index is not None
-    assert [(one.name, [file.path for file in one.files]) for one in index.interfaces] == [("straw", ["interface.py"])]
+    assert [(entry.name, [file.path for file in entry.files]) for entry in index.interfaces] == [
+        ("straw", ["interface.py"])
+    ]
     # A new version of the test keeps them, and so does tidying.
     straw.publish(tiny(tmp_path / "other2", name="other", version="2.0.0"))
     tidy(straw.site, grace=-1)

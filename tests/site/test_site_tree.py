@@ -70,7 +70,7 @@ def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
         for change in changes:
             tree = TreeUpdate(tree, memory, setting(change), memory.write).of(change)
             expected |= change
-        assert {one.name: one.count for one in tree.walk(memory)} == expected
+        assert {leaf.name: leaf.count for leaf in tree.walk(memory)} == expected
         assert all(tree.find(memory, name) == [entry(name, count)] for name, count in expected.items())
         assert tree.find(memory, "absent-") == []
         # The shape follows from the entries alone.
@@ -152,14 +152,14 @@ def test_hostile_nodes_are_refused(tree: Tree[NameEntry]) -> None:
 def test_a_cyclic_tree_ends() -> None:
     """Sixteen times the same child, sixteen levels deep, would be 10^19 entries."""
     ref = MEMORY.write(encode(Leaf([entry("a")])))
-    place = Subtree(ref.sha256, ref.bytes, 1)
+    subtree = Subtree(ref.sha256, ref.bytes, 1)
     for _ in range(DEEPEST + 4):
-        node = encode(Branch(dict.fromkeys("0123456789abcdef", place)))
+        node = encode(Branch(dict.fromkeys("0123456789abcdef", subtree)))
         ref = MEMORY.write(node)
-        place = Subtree(ref.sha256, ref.bytes, min(place.count * 16, 1 << 50))
+        subtree = Subtree(ref.sha256, ref.bytes, min(subtree.count * 16, 1 << 50))
     MEMORY.asked = 0
     with pytest.raises(DataError, match="do not belong there"):
-        list(Tree(NameEntry, place).walk(MEMORY))
+        list(Tree(NameEntry, subtree).walk(MEMORY))
     assert MEMORY.asked < 100
 
 

@@ -60,7 +60,7 @@ def content_path(root: Path, content: bytes) -> Path:
 
 
 def test_a_test_is_listed_described_and_run_by_name(client: Workshop, server: Server) -> None:
-    listed = {(one["name"], one["site"]) for one in client.call("list", "--format", "json").json["tests"]}
+    listed = {(entry["name"], entry["site"]) for entry in client.call("list", "--format", "json").json["tests"]}
     assert ("tiny", server.url("")) in listed
     assert ("hdigits", "bundled") in listed
     assert run_tiny(client) == {"tests": 6, "TP": 6}
@@ -88,8 +88,8 @@ def test_transcripts_are_listed_by_the_names_that_find_them(
     client: Workshop, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = client.call("list", "--transcripts", "--format", "json").json["transcripts"]
-    ours = [one for one in entries if one["site"] == server.url("")]
-    assert {(one["algorithm"], one["path"]) for one in ours} == {
+    ours = [entry for entry in entries if entry["site"] == server.url("")]
+    assert {(entry["algorithm"], entry["path"]) for entry in ours} == {
         ("good", "tiny@1.0.0/good"),
         ("poor", "tiny@1.0.0/poor"),
     }
@@ -313,14 +313,14 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(client: Workshop, server: 
 
 def test_the_cache_is_listed_verified_and_cleared(client: Workshop, server: Server) -> None:
     run_tiny(client)
-    entries = {one["kind"]: one for one in client.call("cache", "list", "--format", "json").json["entries"]}
+    entries = {entry["kind"]: entry for entry in client.call("cache", "list", "--format", "json").json["entries"]}
     assert entries["releases"]["what"] == "tiny 1.0.0"
     assert len(client.call("cache", "list", "--all").out.splitlines()) > 5
     assert client.call("cache", "verify").status == 0
     next(p for p in cache_folder().rglob("*.txt") if p.read_bytes() == b"x3").write_bytes(b"y3")
     done = client.call("cache", "verify", "--format", "json")
     assert done.status == 1
-    assert {one["kind"] for one in done.json["damaged"]} == {"releases", "files"}
+    assert {entry["kind"] for entry in done.json["damaged"]} == {"releases", "files"}
     assert client.call("cache", "verify").status == 0
     assert run_tiny(client)["TP"] == 6
     assert "0 entries removed" in client.call("cache", "clear", "--older-than", "1").err

@@ -54,8 +54,8 @@ def test_a_file_here_comes_before_a_name(shop: Workshop) -> None:
 
 
 def test_own_transcripts_come_before_published_ones(shop: Workshop) -> None:
-    own = shop.write("transcripts/hdigits/wisard.jsonl.gz", gzip.compress(CONTENT))
-    assert open_source("wisard").path.samefile(own)
+    path = shop.write("transcripts/hdigits/wisard.jsonl.gz", gzip.compress(CONTENT))
+    assert open_source("wisard").path.samefile(path)
     assert len([run for run in KnownTranscripts().bundled if run.stem == "wisard"]) == 1
     assert ids(open_source("hdigits/wisard")) == ALL
 

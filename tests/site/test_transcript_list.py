@@ -23,23 +23,29 @@ def write_several_runs(shop: Workshop) -> None:
 def listed(shop: Workshop) -> list[Record]:
     done = shop.call("list", "--transcripts", "--format", "json")
     assert done.status == 0, done.err
-    found: list[Record] = [one for one in done.json["transcripts"] if one["site"] == "."]
-    return found
+    entries: list[Record] = [entry for entry in done.json["transcripts"] if entry["site"] == "."]
+    return entries
 
 
 def test_newest_first_with_changed_parameters_and_extent(shop: Workshop) -> None:
     write_several_runs(shop)
-    found = listed(shop)
-    assert [one["path"].rpartition("/")[2] for one in found] == [
+    entries = listed(shop)
+    assert [entry["path"].rpartition("/")[2] for entry in entries] == [
         "mine-4.jsonl.gz", "mine-fold-1.jsonl", "mine-3.jsonl", "mine-2.jsonl", "mine.jsonl",
     ]  # fmt: skip
-    assert all(set(one) >= KEYS | {"started", "params", "changed", "extent"} for one in found)
-    assert [one["complete"] for one in found] == [False, True, True, True, True]
-    assert [one["extent"] for one in found] == [{}, {"without_fold": 1, "folds": 2, "seed": 0}, {"limit": 2}, {}, {}]
-    assert [one["changed"] for one in found] == [None, None, None, {"bits": 2}, {}]
-    assert [one["tests"] for one in found] == [4, 6, 2, 6, 6]
-    assert found[3]["rate"] == 0.5
-    assert found[3]["params"] == {"bits": 2, "tuples": 128}
+    assert all(set(entry) >= KEYS | {"started", "params", "changed", "extent"} for entry in entries)
+    assert [entry["complete"] for entry in entries] == [False, True, True, True, True]
+    assert [entry["extent"] for entry in entries] == [
+        {},
+        {"without_fold": 1, "folds": 2, "seed": 0},
+        {"limit": 2},
+        {},
+        {},
+    ]
+    assert [entry["changed"] for entry in entries] == [None, None, None, {"bits": 2}, {}]
+    assert [entry["tests"] for entry in entries] == [4, 6, 2, 6, 6]
+    assert entries[3]["rate"] == 0.5
+    assert entries[3]["params"] == {"bits": 2, "tuples": 128}
 
 
 def test_the_table_fits_a_terminal(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

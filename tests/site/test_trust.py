@@ -219,10 +219,10 @@ def test_a_bad_top_index(site: Path, shop: Workshop, data: bytes) -> None:
 
 def replace_release(site: Path, change: Change) -> None:
     """A release, and all indexes above it, as a hostile site would write them."""
-    found = open_folder(site)
-    entry = next(found.tests())
-    index = json.loads(encode(found.index_of(entry)))
-    release = json.loads(found.store.index(found.index_of(entry).latest.release))
+    catalogue = open_folder(site)
+    entry = next(catalogue.tests())
+    index = json.loads(encode(catalogue.index_of(entry)))
+    release = json.loads(catalogue.store.index(catalogue.index_of(entry).latest.release))
     change(release)
     index["versions"][0]["release"] = put_index(site, release)
     new = json.loads(encode(entry)) | {"index": put_index(site, index)}
@@ -270,10 +270,10 @@ def test_a_valid_release_is_accepted(site: Path) -> None:
 
 def test_a_transcript_of_another_test_is_refused(site: Path, shop: Workshop) -> None:
     """The index may claim anything; the transcript's header must agree."""
-    found = open_folder(site)
-    entry = next(found.tests())
-    index = json.loads(encode(found.index_of(entry)))
-    poor = found.transcript(found.index_of(entry), "poor")
+    catalogue = open_folder(site)
+    entry = next(catalogue.tests())
+    index = json.loads(encode(catalogue.index_of(entry)))
+    poor = catalogue.transcript(catalogue.index_of(entry), "poor")
     assert poor is not None
     lying = json.loads(encode(poor)) | {"version": "1.0.0", "digest": f"1:{'0' * 64}"}
     index["transcripts"] = put_index(site, {"node": "leaf", "entries": [lying]}) | {"count": 1}
