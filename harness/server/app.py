@@ -212,8 +212,8 @@ def _raise_file_limit() -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+        limit = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:

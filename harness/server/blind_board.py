@@ -84,37 +84,41 @@ class Board:
     private: Path
     signer: Signer | None = None
 
-    def submit(self, test: SiteTest, given: BlindSubmission, charge: Callable[[], None] | None = None) -> BoardReply:
+    def submit(
+        self, test: SiteTest, submission: BlindSubmission, charge: Callable[[], None] | None = None
+    ) -> BoardReply:
         """Judge answers, and show the score if it is the first or significantly better; a HateError if it is no run.
 
         `charge` is called before anything is judged, and not for answers that were handed in before.
         """
         hidden = find_hidden(self.private, test.name, test.version.version)
         if hidden is None:
-            raise TranscriptError(f"{given.path}: the truth of {test.name} is not at this server; ask the site's owner")
+            raise TranscriptError(
+                f"{submission.path}: the truth of {test.name} is not at this server; ask the site's owner"
+            )
         public = cases_here(test.script())
         if public is None:
             raise DataError(f"{test.label}: its cases cannot be read")
         hidden.check_promise(public.script)
-        answers = read_answers(given.path, public)
+        answers = read_answers(submission.path, public)
         with FileLock(hidden.folder / "lock"):
-            return self._judge(test, hidden, answers, given, charge or (lambda: None))
+            return self._judge(test, hidden, answers, submission, charge or (lambda: None))
 
     def _judge(
         self,
         test: SiteTest,
         hidden: HiddenTest,
         answers: BlindAnswers,
-        given: BlindSubmission,
+        submission: BlindSubmission,
         charge: Callable[[], None],
     ) -> BoardReply:
         ledger = submissions(hidden)
-        earlier = [entry for entry in ledger.submissions() if entry.by == given.by]
+        earlier = [entry for entry in ledger.submissions() if entry.by == submission.by]
         best = next((entry for entry in reversed(earlier) if entry.shown), None)
         digest = _answers_sha256(answers)
         if any(entry.answers == digest for entry in earlier) and best is not None:
             return BoardReply(PublishStatus.KNOWN, f"handed in before; the board shows {_shown(best)}")
-        self._check_name(test, given, {entry.shown for entry in earlier})
+        self._check_name(test, submission, {entry.shown for entry in earlier})
         charge()
         judged = self.private / SHOWN / f".{digest}.{os.getpid()}.jsonl"
         try:
@@ -122,38 +126,48 @@ class Board:
             # The first is shown as it is, and compared with nothing.
             tries = len(earlier)
             if best is not None and not is_better(judged, shown_path(self.private, best.shown), level_of(tries)):
-                ledger.add_submission(BoardEntry(given.by, given.name, digest))
+                ledger.add_submission(BoardEntry(submission.by, submission.name, digest))
                 text = f"not significantly better (try {tries}, p <= {level_of(tries):.2g} is needed)"
                 return BoardReply(None, f"{text}: the board still shows {_shown(best)}")
-            return self._show(hidden, answers, given, judged, counts)
+            return self._show(hidden, answers, submission, judged, counts)
         finally:
             judged.unlink(missing_ok=True)
 
-    def _check_name(self, test: SiteTest, given: BlindSubmission, shown: Collection[str]) -> None:
+    def _check_name(self, test: SiteTest, submission: BlindSubmission, shown: Collection[str]) -> None:
         """Before anything is judged, so that a name cannot be used to ask for an outcome."""
         site = test.catalogue
-        owner, entry = name_owner(site, given.name), site.transcript(test.index, given.name, test.version.version)
+        owner, entry = (
+            name_owner(site, submission.name),
+            site.transcript(test.index, submission.name, test.version.version),
+        )
         # What is not in the list of submissions was published by a server that was killed right then.
-        if owner not in (None, given.by) or (entry is not None and entry.file.sha256 in shown):
-            raise NameTaken(f"{given.path}: the name '{given.name}' is taken; choose another with --name")
+        if owner not in (None, submission.by) or (entry is not None and entry.file.sha256 in shown):
+            raise NameTaken(f"{submission.path}: the name '{submission.name}' is taken; choose another with --name")
 
     def _show(
-        self, hidden: HiddenTest, answers: BlindAnswers, given: BlindSubmission, judged: Path, counts: Counts
+        self, hidden: HiddenTest, answers: BlindAnswers, submission: BlindSubmission, judged: Path, counts: Counts
     ) -> BoardReply:
         """Publish the counts. The note of it comes last: if the server is killed before, the same can be handed in."""
-        summary = given.path.with_name("summary.jsonl")
+        summary = submission.path.with_name("summary.jsonl")
         write_summary(summary, answers.header, counts)
         ref = Ref(file_sha256(summary), summary.stat().st_size)
         standing = standing_of(judged)
         candidate = TranscriptCandidate(
-            given.name, summary, ref, answers.header, counts, given.by, standing=standing, judged=True
+            submission.name, summary, ref, answers.header, counts, submission.by, standing=standing, judged=True
         )
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
         digest = _answers_sha256(answers)
         ranked = standing or Standing.by_rate(counts.rate)
         entry = BoardEntry(
-            given.by, given.name, digest, ref.sha256, counts.successes, counts.tests, ranked.measure, ranked.value
+            submission.by,
+            submission.name,
+            digest,
+            ref.sha256,
+            counts.successes,
+            counts.tests,
+            ranked.measure,
+            ranked.value,
         )
         submissions(hidden).add_submission(entry)
         return BoardReply(change.items[0].status, f"judged: the board shows {_shown(entry)}")

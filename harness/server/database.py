@@ -137,13 +137,13 @@ class Database:
         known = tokens[0] if tokens else Token(name, "", "", "", 0)
         return known if hmac.compare_digest(_hashed(secret, known.salt).encode(), known.sha256.encode()) else None
 
-    def take(self, site: str, name: str, most: int, at: datetime) -> float:
-        """Use one of the `most` of a name's day: 0 if there was one left, otherwise the seconds until the next day."""
+    def take(self, site: str, name: str, limit: int, at: datetime) -> float:
+        """Use one of the `limit` of a name's day: 0 if there was one left, otherwise the seconds until the next day."""
         used = """INSERT INTO uses VALUES (?, ?, ?, 1)
             ON CONFLICT (site, name, day) DO UPDATE SET used = used + 1 WHERE used < ?"""
         with self._transaction("IMMEDIATE") as connection:
             connection.execute("DELETE FROM uses WHERE day < ?", (_day(at),))
-            if connection.execute(used, (site, name, _day(at), most)).rowcount:
+            if connection.execute(used, (site, name, _day(at), limit)).rowcount:
                 return 0.0
         midnight = (at + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         return max(1.0, (midnight - at).total_seconds())

@@ -44,7 +44,7 @@ class TestQuery:
     page: int = 1
 
     @staticmethod
-    def given(query: Mapping[str, str]) -> "TestQuery":
+    def parse(query: Mapping[str, str]) -> "TestQuery":
         """As the form of the page sends it."""
         order = query.get("sort", "name")
         return TestQuery(
@@ -57,7 +57,7 @@ class TestQuery:
         )
 
     @property
-    def narrows(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether some tests may be left out."""
         return bool(self.words.strip() or self.task or self.least or self.since)
 

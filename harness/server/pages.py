@@ -42,7 +42,7 @@ class Pages:
 
     async def tests(self, request: Request) -> Response:
         """All tests, or those that are asked for."""
-        query = TestQuery.given(request.query_params)
+        query = TestQuery.parse(request.query_params)
         return await self._page(request, lambda site: render_test_list(self._site, site.state, site.links, query))
 
     async def test(self, request: Request) -> Response:

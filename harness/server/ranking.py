@@ -34,7 +34,7 @@ MAX_REFERENCES = 2
 
 
 @dataclass(frozen=True)
-class RankingRow:
+class RankedTranscript:
     """A transcript with its value and interval, and the letters of its groups if it was compared with others."""
 
     entry: TranscriptEntry
@@ -48,7 +48,7 @@ class RankingRow:
 class Ranking:
     """The best first; those that share a letter do not differ significantly."""
 
-    rows: list[RankingRow]
+    rows: list[RankedTranscript]
     measure: str
     # What the intervals are about, and by which method.
     target: str
@@ -67,7 +67,7 @@ def rank(state: SiteState, entries: Sequence[TranscriptEntry]) -> Ranking | None
     first = measured[0][1]
     return Ranking(
         rows=[
-            compared.get(entry.name) or RankingRow(entry, run.standing.value, run.interval.low, run.interval.high)
+            compared.get(entry.name) or RankedTranscript(entry, run.standing.value, run.interval.low, run.interval.high)
             for entry, run in measured
         ],
         measure=first.standing.measure,
@@ -152,7 +152,7 @@ def _reference(path: Path) -> Run:
     return read_ranked(path, path.name)
 
 
-def _compared(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[dict[str, RankingRow], list[str]]:
+def _compared(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[dict[str, RankedTranscript], list[str]]:
     """The runs that can be compared, by name, and the names of those that cannot be matched with them."""
     chosen = affordable(entries)
     if not chosen:
@@ -168,7 +168,7 @@ def _compared(state: SiteState, entries: Sequence[TranscriptEntry]) -> tuple[dic
     for run in comparison.runs:
         interval = run.interval if run.estimate is None else run.estimate.interval
         if run.value is not None and interval is not None:
-            rows[run.name] = RankingRow(by_name[run.name], run.value, interval.low, interval.high, run.letters)
+            rows[run.name] = RankedTranscript(by_name[run.name], run.value, interval.low, interval.high, run.letters)
     return rows, unmatched
 
 

@@ -18,7 +18,6 @@ from harness.server.state import SiteState, transcripts_of
 from harness.server.transcript_pages import MAX_CURVES, curves_html
 from harness.site.catalogue import SiteTest
 from harness.site.layout import TranscriptEntry
-from harness.transcript.format import Header
 
 MAX_LISTED = 500
 MAX_FILES = 200
@@ -86,7 +85,7 @@ def interval_axis(intervals: Sequence[tuple[float, float]]) -> IntervalAxis:
 
 
 @dataclass(frozen=True)
-class RankedRow:
+class RankingRow:
     """A line of a ranking; without rank and interval if the run could not be measured."""
 
     entry: TranscriptEntry
@@ -106,7 +105,7 @@ class RankedRow:
 class RankingTable:
     """All lines of a ranking, the best first, and what their intervals say."""
 
-    rows: list[RankedRow]
+    rows: list[RankingRow]
     ranking: Ranking | None
     axis: IntervalAxis | None
 
@@ -120,7 +119,7 @@ class RankingTable:
 def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
     """All that can be measured, the best first, and the others below them."""
     ranking = rank(state, entries)
-    rows: list[RankedRow] = []
+    rows: list[RankingRow] = []
     axis = None
     if ranking is not None:
         axis = interval_axis([(row.low, row.high) for row in ranking.rows])
@@ -133,24 +132,21 @@ def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline
     return RankingTable(rows, ranking, axis)
 
 
-def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, **ranked: Any) -> RankedRow:
+def _row(state: SiteState, entry: TranscriptEntry, value: float, baseline: str, **ranked: Any) -> RankingRow:
     header = header_of(state, entry)
-    return RankedRow(
+    # Those that differ from their defaults; all of them if these are not known.
+    defaults = header.defaults if isinstance(header.defaults, dict) else {}
+    changed = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
+    params = ", ".join(f"{name}={param_text(value)}" for name, value in changed.items())
+    return RankingRow(
         entry,
         value,
-        params=_changed_params(header),
+        params=shortened(params, MAX_PARAMS_LENGTH),
         code=_web_address(header.algorithm.code),
         paper=_web_address(header.algorithm.paper),
         baseline=bool(baseline) and baseline in (entry.name, entry.algorithm),
         **ranked,
     )
-
-
-def _changed_params(header: Header) -> str:
-    """The parameters that differ from their defaults; all of them if these are not known."""
-    defaults = header.defaults if isinstance(header.defaults, dict) else {}
-    changed = {name: value for name, value in header.params.items() if name not in defaults or defaults[name] != value}
-    return shortened(", ".join(f"{name}={param_text(value)}" for name, value in changed.items()), MAX_PARAMS_LENGTH)
 
 
 def _web_address(text: str | msgspec.UnsetType) -> str:
@@ -220,7 +216,7 @@ def _ranking_html(
                 "by": any(row.entry.by for row in table.rows),
             },
             compared=sum(bool(row.letters) for row in table.rows),
-            most=MAX_CHOSEN,
+            max_chosen=MAX_CHOSEN,
             reported=any(entry.self_reported for entry in entries),
             inside=any(entry.isolation != "process" for entry in entries),
         )

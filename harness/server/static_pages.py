@@ -70,14 +70,14 @@ class StaticSite:
                 links = links.of_site(state.catalogue.top)
                 keys[page.path] = page.key(links)
                 if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
-                    writer.put_data(page.path, _made(page, PageSite(state, links, self._cache)).encode())
+                    writer.put_data(page.path, _render(page, PageSite(state, links, self._cache)).encode())
                     made += 1
                 advance(number + 1, len(files))
             writer.put_data(PAGES, encode(keys))
         return PageCount(len(files), made)
 
 
-def _made(page: PageFile, site: PageSite) -> str:
+def _render(page: PageFile, site: PageSite) -> str:
     try:
         return page.make(site)
     except PageError as error:

@@ -40,32 +40,32 @@ SPARE_LINES = 100
 _encoder = msgspec.json.Encoder()
 
 
-def inspect_transcript(path: Path, *, name: str, by: str, largest: int) -> TranscriptCandidate:
+def inspect_transcript(path: Path, *, name: str, by: str, max_bytes: int) -> TranscriptCandidate:
     """A transcript that can be published; a HateError says what is wrong with it."""
-    check_size(path, largest)
+    check_size(path, max_bytes)
     candidate = read_transcript_candidate(path, name=name, by=by)
     if isinstance(candidate.header.limit, int) or candidate.header.part:
         raise TranscriptError(f"{path}: a run of a part of its test, as with --limit; submit a complete run")
     return candidate
 
 
-def check_size(path: Path, largest: int) -> Header:
+def check_size(path: Path, max_bytes: int) -> Header:
     """Refuse decompression bombs, endless lines, and more lines than the header promises records; the header."""
     with open_transcript(path) as reader:
         header = reader.header
     repeat = header.repeat if isinstance(header.repeat, int) else 1
-    most = MAX_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MAX_RECORDS)
+    max_records = MAX_RECORDS if header.test.cases is None else min(header.test.cases * repeat, MAX_RECORDS)
     total = lines = last = 0
     with path.open("rb") as file:
         try:
             for block in gunzip_if_packed(iter(lambda: file.read(BLOCK), b"")):
                 total += len(block)
                 lines += block.count(b"\n")
-                if total > largest:
-                    raise DataError(f"{path}: more than {largest:,} bytes when unpacked")
-                if lines > most + SPARE_LINES:
+                if total > max_bytes:
+                    raise DataError(f"{path}: more than {max_bytes:,} bytes when unpacked")
+                if lines > max_records + SPARE_LINES:
                     raise DataError(
-                        f"{path}: more lines than records; a complete run has {most + SPARE_LINES:,} at most"
+                        f"{path}: more lines than records; a complete run has {max_records + SPARE_LINES:,} at most"
                     )
                 first, *others = map(len, block.split(b"\n"))
                 # The last line of a block may go on in the next.
@@ -172,7 +172,7 @@ class SubmissionClient:
         if test is not None and test.version.blind:
             return self._check_answers(path, name or transcript_stem(path.name), test)
         candidate = inspect_transcript(
-            path, name=name or transcript_stem(path.name), by=self.submitter, largest=MAX_BYTES
+            path, name=name or transcript_stem(path.name), by=self.submitter, max_bytes=MAX_BYTES
         )
         catalogue = self.state.catalogue
         judged = judge_submission(self.state, candidate)

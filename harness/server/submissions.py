@@ -51,7 +51,7 @@ class SubmissionLimits:
     """How large, frequent and slow submissions may be."""
 
     # In bytes, as sent and also as unpacked.
-    largest: int = 100 << 20
+    max_bytes: int = 100 << 20
     # For each token.
     per_hour: int = 60
     per_day: int = 1000
@@ -88,7 +88,7 @@ class Submissions:
         if wait := self._allowed.take(token.name):
             raise _try_later(wait, f"{self.limits.per_hour} submissions per hour are allowed")
         length = request.headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or len(length) > 15 or int(length) > self.limits.largest:
+        if not length.isascii() or not length.isdigit() or len(length) > 15 or int(length) > self.limits.max_bytes:
             raise self._too_large()
         test, name = request.path_params["test"], request.path_params["name"]
         async with self._scratch() as folder:
@@ -114,14 +114,14 @@ class Submissions:
         except OutputError as error:
             raise _not_stored(error) from error
 
-    def _take(self, name: str, most: int, whose: str) -> None:
-        """Use one of the `most` submissions that a name has on a day."""
+    def _take(self, name: str, limit: int, whose: str) -> None:
+        """Use one of the `limit` submissions that a name has on a day."""
         # Several servers may serve one folder, and one file of tokens several.
-        if wait := self.database.take(str(self.root.resolve()), name, most, datetime.now(UTC)):
-            raise _try_later(wait, f"{most:,} submissions a day are allowed for {whose}")
+        if wait := self.database.take(str(self.root.resolve()), name, limit, datetime.now(UTC)):
+            raise _try_later(wait, f"{limit:,} submissions a day are allowed for {whose}")
 
     def _too_large(self) -> HTTPException:
-        return HTTPException(413, f"More than {self.limits.largest:,} bytes; gzip it, or ask the site's owner.")
+        return HTTPException(413, f"More than {self.limits.max_bytes:,} bytes; gzip it, or ask the site's owner.")
 
     @asynccontextmanager
     async def _scratch(self) -> AsyncIterator[Path]:
@@ -148,7 +148,7 @@ class Submissions:
                         if block is None:
                             return
                         size += len(block)
-                        if size > self.limits.largest:
+                        if size > self.limits.max_bytes:
                             raise self._too_large()
                         await file.write(block)
         except TimeoutError:
@@ -163,7 +163,7 @@ class Submissions:
             blind = find_test(self._site.state(), test)
             if blind is not None and blind.version.blind:
                 return self._judge(blind, BlindSubmission(path, name, submitter))
-            candidate = inspect_transcript(path, name=name, by=submitter, largest=self.limits.largest)
+            candidate = inspect_transcript(path, name=name, by=submitter, max_bytes=self.limits.max_bytes)
             run = candidate.header.test
             if test not in (run.name, f"{run.name}@{run.version}"):
                 raise HTTPException(422, f"a transcript of {run.name[:100]}@{run.version[:100]}, sent to {test[:100]}")
@@ -183,28 +183,28 @@ class Submissions:
         if self.limits.isolated and header.isolation != "process":
             raise TranscriptError(f"{path}: {header.isolation_note}")
 
-    def _judge(self, test: SiteTest, given: BlindSubmission) -> Response:
+    def _judge(self, test: SiteTest, submission: BlindSubmission) -> Response:
         """Judge the answers of a blind run; the reply never says more than the board."""
-        header = check_size(given.path, self.limits.largest)
-        check_name(given.name, given.path)
-        self._check_isolation(given.path, header)
+        header = check_size(submission.path, self.limits.max_bytes)
+        check_name(submission.name, submission.path)
+        self._check_isolation(submission.path, header)
 
         def charge() -> None:
-            name = f"{given.by} {test.full_name}"
-            self._take(name, self.limits.blind_per_day, f"{given.by} and {test.name}")
+            name = f"{submission.by} {test.full_name}"
+            self._take(name, self.limits.blind_per_day, f"{submission.by} and {test.name}")
 
         try:
-            reply = self._board.submit(test, given, charge)
+            reply = self._board.submit(test, submission, charge)
         except DataError as error:
             # Where the truth is, is for the owner alone.
             _log.error("%s: %s", test.full_name, safe(str(error)))
             raise HTTPException(500, "The site is damaged. Its owner can find the details in the log.") from None
-        page = f"/transcripts/{test.full_name}/{given.name}" if reply.status else f"/tests/{test.full_name}"
+        page = f"/transcripts/{test.full_name}/{submission.name}" if reply.status else f"/tests/{test.full_name}"
         result = "not shown" if reply.status is None else reply.status.value
         content = {
             "test": test.name,
             "version": test.version.version,
-            "name": given.name,
+            "name": submission.name,
             "result": result,
             "page": page,
             "message": reply.text,
@@ -259,9 +259,9 @@ def clear_old(folder: Path) -> None:
 
 @dataclass
 class RateLimiter:
-    """Token buckets: each key may use `most` tokens at once, and gets as many again in `seconds`."""
+    """Token buckets: each key may use `limit` tokens at once, and gets as many again in `seconds`."""
 
-    most: int
+    limit: int
     seconds: float
     clock: Callable[[], float] = time.monotonic
     # How many tokens a key had left, and when.
@@ -273,15 +273,15 @@ class RateLimiter:
         with self._lock:
             left = self._available(key)
             if left < 1:
-                return (1 - left) * self.seconds / self.most
+                return (1 - left) * self.seconds / self.limit
             self._left.put(key, (left - 1, self.clock()))
             return 0.0
 
     def wait(self, key: str) -> float:
         """The seconds until a token can be taken, without taking it."""
         with self._lock:
-            return max(0.0, (1 - self._available(key)) * self.seconds / self.most)
+            return max(0.0, (1 - self._available(key)) * self.seconds / self.limit)
 
     def _available(self, key: str) -> float:
-        left, since = self._left.get(key) or (float(self.most), self.clock())
-        return min(float(self.most), left + (self.clock() - since) * self.most / self.seconds)
+        left, since = self._left.get(key) or (float(self.limit), self.clock())
+        return min(float(self.limit), left + (self.clock() - since) * self.limit / self.seconds)

@@ -20,7 +20,6 @@ from harness.report.page.html import parts_html, section_html
 from harness.server.ranking import (
     MAX_CHOSEN,
     MAX_RECORDS,
-    Ranking,
     affordable,
     header_of,
     measures_of,
@@ -32,7 +31,7 @@ from harness.server.render import PageError, PageSite, as_html, param_text, rend
 from harness.site.catalogue import SiteTest
 from harness.site.find_transcripts import Source
 from harness.site.layout import TranscriptEntry
-from harness.site.local_tests import TestHere, cases_here, with_data
+from harness.site.local_tests import cases_here, with_data
 from harness.transcript.columns import read_columns
 
 MAX_PARAMS = 50
@@ -72,7 +71,11 @@ def _blind_report(site: PageSite, test: SiteTest, entry: TranscriptEntry) -> Mar
     """Nothing from which the class of a single case could be told."""
 
     def make() -> str:
-        interval = _interval_by_design(rank(site.state, [entry]))
+        ranking, interval = rank(site.state, [entry]), ""
+        if ranking is not None and ranking.method != "Wilson":
+            (row,) = ranking.rows
+            level = f"{ranking.confidence * 100:g} %"
+            interval = f"{level} interval {row.low:.4f} to {row.high:.4f}, by {ranking.method}, {ranking.target}."
         # The interval for independent cases would contradict the one by design.
         blocks: list[Block] = [_counts(entry, interval=not interval)]
         blocks += [Paragraphs([interval])] if interval else []
@@ -84,14 +87,6 @@ def _blind_report(site: PageSite, test: SiteTest, entry: TranscriptEntry) -> Mar
 def _counts(entry: TranscriptEntry, *, interval: bool = True) -> Table:
     counts = Counts(entry.TP, entry.TN, entry.FP, entry.FN, entry.ER)
     return count_table([({}, counts)], interval=interval)
-
-
-def _interval_by_design(ranking: Ranking | None) -> str:
-    if ranking is None or ranking.method == "Wilson":
-        return ""
-    (row,) = ranking.rows
-    level = f"{ranking.confidence * 100:g} %"
-    return f"{level} interval {row.low:.4f} to {row.high:.4f}, by {ranking.method}, {ranking.target}."
 
 
 def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> str:
@@ -159,16 +154,13 @@ def _material(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]
     opened = _PublishedRuns(sources, entries=trusted)
     first = opened.runs()[0].columns
     options = ReportOptions(weights=design_weights(first.header, first.columns))
-    return ReportMaterial(opened, options, known_test=_test_here(test))
-
-
-def _test_here(test: SiteTest) -> TestHere | None:
-    """The test as the site has it; data that is elsewhere is not fetched for a page."""
     try:
+        # Data that is elsewhere is not fetched for a page.
         cases = cases_here(test.script())
-        return None if cases is None else with_data(cases)
+        known_test = None if cases is None else with_data(cases)
     except HateError:
-        return None
+        known_test = None
+    return ReportMaterial(opened, options, known_test=known_test)
 
 
 def report_html(site: PageSite, test: SiteTest, entries: Sequence[TranscriptEntry]) -> str:

@@ -324,10 +324,10 @@ def header_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
 
 
 def _extent_mistakes(header: Header, cases: CaseSet) -> Iterator[str]:
-    for key, most in (("limit", sys.maxsize), ("repeat", MAX_REPEATS)):
+    for key, highest in (("limit", sys.maxsize), ("repeat", MAX_REPEATS)):
         value = getattr(header, key)
-        if value is not UNSET and not 1 <= value <= most:
-            yield f"{key} {shown(value)} is not a number from 1 to {most:,}"
+        if value is not UNSET and not 1 <= value <= highest:
+            yield f"{key} {shown(value)} is not a number from 1 to {highest:,}"
     part: dict[str, Any] = extent(len(cases), header.limit, header.train) | cases.versions_extent
     if "stop_when" in header.part:
         sizes = [len(unit) for unit in units_in_order(cases, _order_seed(header)).values()]

@@ -1,5 +1,6 @@
 """Tests on this machine: the one that a transcript was run on, its cases, and their inputs."""
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,8 +54,18 @@ def find_cases_here(path: Path, header: Header) -> tuple[CaseSet | None, str]:
 
 
 def find_cases(path: Path, header: Header) -> tuple[CaseSet | None, str]:
-    """The test of a transcript, or why there is none."""
-    return _first_match(_scripts(path, header.test), header.test)
+    """The same, and then at the configured sites."""
+    test = header.test
+
+    def scripts() -> Iterator[Script]:
+        yield from _scripts_here(path, test)
+        if test.version and configured_sites():
+            with contextlib.suppress(HateError):
+                release = find_release(f"{test.name}@{test.version}", sites())
+                if release is not None:
+                    yield release.script()
+
+    return _first_match(scripts(), test)
 
 
 def _first_match(scripts: Iterator[Script], test: TestInfo) -> tuple[CaseSet | None, str]:
@@ -84,18 +95,6 @@ def _scripts_here(path: Path, test: TestInfo) -> Iterator[Script]:
         except HateError:
             continue
         yield replace(script, confined=DOWNLOADED) if script_path.is_relative_to(cache_folder()) else script
-
-
-def _scripts(path: Path, test: TestInfo) -> Iterator[Script]:
-    """The same, and then at the configured sites."""
-    yield from _scripts_here(path, test)
-    if test.version and configured_sites():
-        try:
-            release = find_release(f"{test.name}@{test.version}", sites())
-            if release is not None:
-                yield release.script()
-        except HateError:
-            return
 
 
 @dataclass(frozen=True)

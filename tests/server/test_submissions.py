@@ -73,7 +73,7 @@ def token_site(tmp_path: Path, clean_env: dict[str, str]) -> TokenSite:
 
 @pytest.fixture
 def server(token_site: TokenSite) -> Iterator[Served]:
-    with serve_here(token_site.root, tokens=token_site.tokens, limits=SubmissionLimits(largest=1 << 20)) as running:
+    with serve_here(token_site.root, tokens=token_site.tokens, limits=SubmissionLimits(max_bytes=1 << 20)) as running:
         yield running
 
 
@@ -81,7 +81,7 @@ def server(token_site: TokenSite) -> Iterator[Served]:
 def shared(tmp_path_factory: pytest.TempPathFactory, clean_env: dict[str, str]) -> Iterator[tuple[TokenSite, Served]]:
     """For submissions that are refused and change nothing."""
     token_site = TokenSite(tmp_path_factory.mktemp("shared"), clean_env)
-    limits = SubmissionLimits(largest=1 << 20, per_hour=1000)
+    limits = SubmissionLimits(max_bytes=1 << 20, per_hour=1000)
     with serve_here(token_site.root, tokens=token_site.tokens, limits=limits) as running:
         yield token_site, running
 

@@ -160,7 +160,7 @@ def test_the_server_has_the_last_word(desk: Desk, server: Served, monkeypatch: p
     assert refused.status == 2
     assert "refused, HTTP 401: A token is needed" in refused.err.splitlines()[-1]
     monkeypatch.setenv("HATE_TOKEN", desk.anna)
-    with serve_here(desk.root, tokens=desk.tokens, limits=SubmissionLimits(largest=200)) as small:
+    with serve_here(desk.root, tokens=desk.tokens, limits=SubmissionLimits(max_bytes=200)) as small:
         done = desk.shop.call("submit", "mine.jsonl", "--to", small.url)
         assert "refused, HTTP 413: More than 200 bytes" in done.err
     with serve_here(desk.root) as closed:
