@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True)
 class AlignedRuns:
-    """m runs on the same n cases; everything about a case itself is take from the first run."""
+    """m runs on the same n cases; everything about a case itself is taken from the first run."""
 
     names: list[str]
     headers: list[Header]

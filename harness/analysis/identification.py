@@ -1,4 +1,6 @@
-"""The results of an identification in the terms of ISO/IEC 19795-1: FNIR, FPIR, failures to acquire."""
+"""The results of an identification in the terms of ISO/IEC 19795-1: FNIR, FPIR, failures to acquire.
+
+A file of its own, without numpy, since every run of a rank test ends with it."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -215,10 +215,13 @@ def _explained(study: Measurement) -> list[ExplainedVariance]:
         members = [groups.codes == code for code in range(len(groups.labels))]
         tested = equal_groups(study, members)
         explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
-    p_values = np.array([np.nan if of.p_value is None else of.p_value for of in explained], dtype=np.float64)
+    p_values = np.array(
+        [np.nan if column.p_value is None else column.p_value for column in explained], dtype=np.float64
+    )
     corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
     explained = [
-        replace(of, p_adjusted=None if np.isnan(p) else float(p)) for of, p in zip(explained, corrected, strict=True)
+        replace(column, p_adjusted=None if np.isnan(p) else float(p))
+        for column, p in zip(explained, corrected, strict=True)
     ]
     return sorted(explained, key=lambda column: -column.share)
 

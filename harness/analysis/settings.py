@@ -75,7 +75,7 @@ def blocks(
 ) -> Iterator[tuple[list[int], AlignedRuns]]:
     """The settings as runs, some at a time, and which they are; those `beside` come last in every block.
 
-    Settings of the same transcripts are take together, so that these are read once.
+    Settings of the same transcripts are taken together, so that these are read once.
     """
     by_run: dict[tuple[Path, ...], list[int]] = {}
     for number, setting in enumerate(settings):
