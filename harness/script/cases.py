@@ -112,7 +112,6 @@ class CaseSet:
         return replace(self.script.rules, gallery=self.gallery, resolve=self.references.resolve)
 
     def judge(self, params: Mapping[str, Value], *, repeated: bool = False) -> Judge:
-        """The judge of the answers to these cases."""
         errors = self.script.file.test.errors
         groups = {"stratum": self.stratum, "psu": self.psu}
         kind = BlindJudge if self.script.is_blind else Judge

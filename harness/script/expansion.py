@@ -47,7 +47,6 @@ class Expansion(ABC):
 
     @property
     def name(self) -> str:
-        """What the section is called."""
         return self.entry.name
 
     @property

@@ -81,7 +81,6 @@ class CaseConditions:
     conditions: tuple[Condition, ...]
 
     def keeps(self, case: Case) -> bool:
-        """Whether all of them hold."""
         return all(
             part.holds(case.column(part.name) if part.name in FIXED_COLUMNS else case.columns.get(part.name))
             for part in self.conditions

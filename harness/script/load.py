@@ -1,7 +1,7 @@
 """Load a test script: parse it, validate it, find the files that it names. Its cases are read later, with its data."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -275,23 +275,20 @@ def _check_files(script: Script, lines: KeyLines, mistakes: Mistakes) -> frozens
     for key, name in named:
         if name is None:
             continue
+        is_data = key[0] == "data"
         try:
-            _check_file(script, name, is_data=key[0] == "data")
+            path = inside(script.folder, name)
+            # Reading from a named pipe would never end.
+            if not (path.is_file() or (is_data and path.is_dir())):
+                raise ScriptError(f"'{name}' is not a file")
+            if path.samefile(script.path):
+                raise ScriptError(f"'{name}' is the script itself; name another file")
+            if not is_data and not is_table(name.lower()):
+                raise ScriptError(f"'{name}': a table is a .csv, .tsv, .jsonl or .parquet file")
         except ScriptError as error:
             mistakes.add(f"{'.'.join(key)}: {error}", location=key_location(lines, key))
             unusable.add(key)
     return frozenset(unusable)
-
-
-def _check_file(script: Script, name: str, *, is_data: bool) -> None:
-    path = inside(script.folder, name)
-    # Reading from a named pipe would never end.
-    if not (path.is_file() or (is_data and path.is_dir())):
-        raise ScriptError(f"'{name}' is not a file")
-    if path.samefile(script.path):
-        raise ScriptError(f"'{name}' is the script itself; name another file")
-    if not is_data and not is_table(name.lower()):
-        raise ScriptError(f"'{name}': a table is a .csv, .tsv, .jsonl or .parquet file")
 
 
 def _check_expansion(script: Script, lines: KeyLines, mistakes: Mistakes) -> None:
@@ -301,16 +298,13 @@ def _check_expansion(script: Script, lines: KeyLines, mistakes: Mistakes) -> Non
     wrong = list(expansion.script_mistakes(script))
     if expansion.made in script.file.data:
         wrong.append((f"data.{expansion.made}", f"the name is taken by [{expansion.name}]; choose another"))
-    for key, text in [*wrong, *_unit_mistakes(script, expansion)]:
-        mistakes.add(f"{key}: {text}", location=key_location(lines, tuple(key.split("."))))
-
-
-def _unit_mistakes(script: Script, expansion: Expansion) -> Iterator[tuple[str, str]]:
-    """Neither strata nor units may separate the versions of one original."""
+    # Neither strata nor units may separate the versions of one original.
     splitting = {"id", *expansion.columns} | ({"expect", "truth"} if expansion.moves_truth(script.task) else set())
     design = script.file.design
     for key, columns in (("stratum", design.stratum), ("psu", design.psu)):
         named = [columns] if isinstance(columns, str) else columns or []
         if split := [name for name in named if name in splitting]:
             text = f"'{split[0]}' differs between the versions of one original, which are not independent"
-            yield f"design.{key}", f"{text}; group by it with --by instead"
+            wrong.append((f"design.{key}", f"{text}; group by it with --by instead"))
+    for key, text in wrong:
+        mistakes.add(f"{key}: {text}", location=key_location(lines, tuple(key.split("."))))

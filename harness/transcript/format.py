@@ -282,7 +282,6 @@ class End(Struct, frozen=True):
 
     @property
     def counts(self) -> Counts:
-        """The counts alone."""
         return Counts(self.TP, self.TN, self.FP, self.FN, self.ER)
 
 

@@ -101,7 +101,6 @@ def _groups(reader: TranscriptReader) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def _rows(body: bytes, trials: Sequence[Trial]) -> Iterator[tuple[Any, ...]]:
-    """A row for each record in some lines."""
     lines = _lines(body)
     for trial, line in zip(trials, lines, strict=True):
         try:
@@ -252,7 +251,6 @@ def _values(column: Any) -> Sequence[Any]:
 
 
 def _line(record: type[Trial | BlindTrial], row: Sequence[Any]) -> bytes:
-    """The line of a record, with its newline."""
     if row[-1] is not None:
         line: bytes = row[-1] + b"\n"
         return line

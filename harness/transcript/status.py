@@ -124,12 +124,10 @@ class Follower:
 
     @property
     def header(self) -> Header:
-        """Its first line."""
         return self._reader.header
 
     @property
     def end(self) -> End | None:
-        """Its last line, if it was reached."""
         return self._reader.end
 
     @property

@@ -63,7 +63,6 @@ class TranscriptWriter:
 
     @property
     def counts(self) -> Counts:
-        """The counts so far."""
         return Counts(**self._tally)
 
     @classmethod
@@ -179,7 +178,6 @@ class TranscriptWriter:
         self.count_all(counts)
 
     def add(self, trial: Trial) -> None:
-        """Write a record and count it."""
         try:
             line = self._encoder.encode(trial)
         except UnicodeEncodeError:
@@ -364,7 +362,6 @@ class RecordOffsets:
                 self._put_away()
 
     def close(self) -> None:
-        """Remove the temporary file."""
         if self._file is not None:
             self._file.close()
 

@@ -37,8 +37,8 @@ def test_the_working_folder_comes_first_then_libraries_then_bundled_tests(
     assert find_script("hdigits") == in_environment
     in_option = write_script(tmp_path / "option" / "x", "hdigits")
     assert find_script("hdigits", [tmp_path / "option"]) == in_option
-    own = write_script(here / "mine", "hdigits")
-    assert find_script("hdigits", [tmp_path / "option"]).resolve() == own
+    mine = write_script(here / "mine", "hdigits")
+    assert find_script("hdigits", [tmp_path / "option"]).resolve() == mine
 
 
 def test_a_version_chooses_among_several(here: Path) -> None:

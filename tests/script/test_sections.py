@@ -90,10 +90,10 @@ def packages(shop: Workshop, tmp_path: Path) -> Packages:
     folder.mkdir()
     Packages(folder).on_path(shop.env)
     shop.env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
-    found = Packages(folder)
-    found.add("shouting", "hate.sections", "shout = shout_entry:SHOUT", ENTRY)
-    found.write("shout_code", CODE)
-    return found
+    packages = Packages(folder)
+    packages.add("shouting", "hate.sections", "shout = shout_entry:SHOUT", ENTRY)
+    packages.write("shout_code", CODE)
+    return packages
 
 
 @pytest.mark.usefixtures("packages")
@@ -129,20 +129,20 @@ def test_it_is_described_and_part_of_the_identity(shop: Workshop, packages: Pack
 @pytest.mark.usefixtures("packages")
 def test_its_mistakes_come_with_all_others(shop: Workshop) -> None:
     shop.script(sections='[shout]\nmark = [1]\n[design]\nsratum = "x"\n')
-    found = shop.hate("check", "toy").out
-    assert "shout.marks: missing" in found
-    assert "shout.mark: unknown key; did you mean 'marks'?" in found
-    assert "design.sratum: unknown key; did you mean 'stratum'?" in found
+    out = shop.hate("check", "toy").out
+    assert "shout.marks: missing" in out
+    assert "shout.mark: unknown key; did you mean 'marks'?" in out
+    assert "design.sratum: unknown key; did you mean 'stratum'?" in out
     rows = "id,input,expect,marks\n1,hey!,a,1\n"
     keys = '[data.shouted]\npath = "cases.csv"\n[design]\nstratum = "marks"\n'
     shop.script(sections=SECTION + keys, rows=rows)
-    found = shop.hate("check", "toy").out
-    assert "data.shouted: the name is taken by [shout]" in found
-    assert "design.stratum: 'marks' differs between the versions of one original" in found
+    out = shop.hate("check", "toy").out
+    assert "data.shouted: the name is taken by [shout]" in out
+    assert "design.stratum: 'marks' differs between the versions of one original" in out
     shop.script(sections=SECTION, rows=rows)
-    found = shop.hate("check", "toy").out
-    assert "cases.csv:2: case '1' has a column 'marks', which [shout] makes" in found
-    assert "cases.csv:2: input 'hey!' is loud already" in found
+    out = shop.hate("check", "toy").out
+    assert "cases.csv:2: case '1' has a column 'marks', which [shout] makes" in out
+    assert "cases.csv:2: input 'hey!' is loud already" in out
     shop.script(sections=SECTION, task="score", rows="id,input,expect\n1,hey,a\n")
     assert "shout.marks: a score test is no shouting match" in shop.hate("check", "toy").out
 

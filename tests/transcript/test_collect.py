@@ -63,12 +63,15 @@ def contents(columns: Columns) -> dict[str, Any]:
     """All that there is, ready to be compared."""
     texts = {name: getattr(columns, name) for name in ("expect", "truth", "actual", "error", "stratum", "psu")}
     numbers = {name: getattr(columns, name) for name in ("outcome", "score", "seconds", "memory", "rank", "repeat")}
-    coded = {**texts, **{f"columns.{name}": own for name, own in columns.columns.items()}}
-    numbers |= {f"values.{name}": own for name, own in columns.values.items()}
+    coded = {**texts, **{f"columns.{name}": column for name, column in columns.columns.items()}}
+    numbers |= {f"values.{name}": column for name, column in columns.values.items()}
     return {
         "ids": list(columns.ids),
-        **{name: [None if np.isnan(one) else one for one in own.tolist()] for name, own in numbers.items()},
-        **{name: (own.codes.tolist(), list(own.labels)) for name, own in coded.items()},
+        **{
+            name: [None if np.isnan(number) else number for number in column.tolist()]
+            for name, column in numbers.items()
+        },
+        **{name: (column.codes.tolist(), list(column.labels)) for name, column in coded.items()},
     }
 
 
@@ -127,11 +130,11 @@ def test_damaged_lines_are_refused_or_read_as_by_the_decoder(
     first, *lines, _ = path.read_bytes().splitlines(keepends=True)
     body = bytearray(b"".join(lines))
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(body) - 1))
+        offset = data.draw(st.integers(0, len(body) - 1))
         piece = data.draw(
             st.sampled_from([b'"', b",", b"}", b"{", b"[1]", b"\\", b"\n", b"\x00", b"\xff", b"1", b" ", b""])
         )
-        body[place : place + data.draw(st.integers(0, 2))] = piece
+        body[offset : offset + data.draw(st.integers(0, 2))] = piece
     path.write_bytes(first + bytes(body))
     expected = decoded(path, lean=lean)
     assert outcome_of(path, lean=lean) == expected
@@ -197,7 +200,7 @@ def test_lines_without_any_key_in_common(tmp_path: Path, monkeypatch: pytest.Mon
     trials = [Trial(f"a,{i}", Outcome.TP, columns={f"c{i}": "x, y"}) for i in range(300)]
     columns = collect(write(tmp_path / "t.jsonl", trials)).columns
     assert list(columns) == [f"c{i}" for i in range(300)]
-    assert [own.codes.tolist().index(0) for own in columns.values()] == list(range(300))
+    assert [column.codes.tolist().index(0) for column in columns.values()] == list(range(300))
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from tests.simulation import examples
 from tests.workshop import Done, Workshop
 
 
-def imported(shop: Workshop, truth: Any, found: Any, *words: str) -> Done:
+def imported(shop: Workshop, truth: Any, detections: Any, *words: str) -> Done:
     shop.write("instances.json", json.dumps(truth))
-    shop.write("mine.json", json.dumps(found))
+    shop.write("mine.json", json.dumps(detections))
     return shop.call("import", "mine.json", "--truth", "instances.json", "-o", "out.jsonl", "--force", *words)
 
 
@@ -45,11 +45,11 @@ def test_images_are_cases_and_crowds_are_ignored(shop: Workshop) -> None:
     records = shop.records("out.jsonl")
     assert [record["id"] for record in records] == [str(n) for n in range(1, 9)]
     for record in records:
-        own = [row for row in scenes.truth if str(row["image_id"]) == record["id"]]
+        objects = [row for row in scenes.truth if str(row["image_id"]) == record["id"]]
         assert record["columns"] == {"file_name": f"{int(record['id']) - 1}.jpg", "width": 300, "height": 200}
-        assert record["positive"] is any(not row["iscrowd"] for row in own)
-        assert record["boxes"].get("ignored", []) == [n for n, row in enumerate(own) if row["iscrowd"]]
-        assert [row[1:] for row in record["boxes"]["truth"]] == [row["bbox"] for row in own]
+        assert record["positive"] is any(not row["iscrowd"] for row in objects)
+        assert record["boxes"].get("ignored", []) == [n for n, row in enumerate(objects) if row["iscrowd"]]
+        assert [row[1:] for row in record["boxes"]["truth"]] == [row["bbox"] for row in objects]
         assert set(record["boxes"]["labels"]) <= {"class0", "class1"}
         assert "expect" not in record
         assert "values" not in record
@@ -82,8 +82,8 @@ def test_objects_without_a_box_have_the_box_around_their_segmentation(shop: Work
         ],
     }
     seen: dict[str, Any] = {"category_id": 1, "score": 0.5, "bbox": [10, 4, 12, 5]}
-    found = [seen | {"image_id": image} for image in (1, 2)]
-    assert imported(shop, truth, found).status == 0
+    detections = [seen | {"image_id": image} for image in (1, 2)]
+    assert imported(shop, truth, detections).status == 0
     for record in shop.records("out.jsonl"):
         assert record["outcome"] == "TP"
         assert record["boxes"]["truth"] == [[0, 10.0, 4.0, 12.0, 5.0]]
@@ -91,13 +91,13 @@ def test_objects_without_a_box_have_the_box_around_their_segmentation(shop: Work
 
 
 def _segmented(rng: np.random.Generator) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Thin frames, and what a program found of them: filled squares in the same places."""
+    """Thin frames, and what a program detections of them: filled squares in the same places."""
     truth: dict[str, Any] = {
         "images": [{"id": n, "height": 40, "width": 40, "video_id": n // 3} for n in range(1, 7)],
         "categories": [{"id": 1, "name": "frame"}],
         "annotations": [],
     }
-    found = []
+    detections = []
     for n in range(1, 7):
         x, y = rng.integers(2, 10, 2)
         filled = np.zeros((40, 40))
@@ -109,16 +109,16 @@ def _segmented(rng: np.random.Generator) -> tuple[dict[str, Any], list[dict[str,
             {"id": n, "image_id": n, "category_id": 1, "bbox": box, "area": float(frame.sum()), "iscrowd": 0}
             | {"segmentation": _packed(frame)}
         )
-        found.append({"image_id": n, "category_id": 1, "segmentation": _packed(filled), "score": 0.5 + n / 20})
-    return truth, found
+        detections.append({"image_id": n, "category_id": 1, "segmentation": _packed(filled), "score": 0.5 + n / 20})
+    return truth, detections
 
 
-def _coco_ap(truth: dict[str, Any], found: list[dict[str, Any]], kind: str) -> float:
+def _coco_ap(truth: dict[str, Any], detections: list[dict[str, Any]], kind: str) -> float:
     with contextlib.redirect_stdout(io.StringIO()):
         coco = COCO()
         coco.dataset = truth
         coco.createIndex()
-        evaluation = COCOeval(coco, coco.loadRes([dict(row) for row in found]), kind)
+        evaluation = COCOeval(coco, coco.loadRes([dict(row) for row in detections]), kind)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
@@ -127,43 +127,43 @@ def _coco_ap(truth: dict[str, Any], found: list[dict[str, Any]], kind: str) -> f
 
 def test_segmentations_alone_are_not_scored_as_boxes(shop: Workshop) -> None:
     """By their masks COCO finds nothing right; the boxes around them would be perfect, and that was reported."""
-    truth, found = _segmented(np.random.default_rng(5))
-    assert _coco_ap(truth, found, "segm") < 0.1
-    assert _coco_ap(truth, found, "bbox") == pytest.approx(1)
-    done = imported(shop, truth, found)
+    truth, detections = _segmented(np.random.default_rng(5))
+    assert _coco_ap(truth, detections, "segm") < 0.1
+    assert _coco_ap(truth, detections, "bbox") == pytest.approx(1)
+    done = imported(shop, truth, detections)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert "mine.json: 6 of 6 detections have a segmentation and no bbox, the first in image 1" in done.err
     assert "--as mask judges their pixels" in done.err
     assert not (shop.folder / "out.jsonl").exists()
-    assert imported(shop, truth, found, "--as", "mask").status == 0
+    assert imported(shop, truth, detections, "--as", "mask").status == 0
     # One of them is enough, and so is an empty box.
-    boxed = [row | {"bbox": [0, 0, 1, 1]} for row in found[1:]]
-    for first in (found[0], found[0] | {"bbox": []}):
+    boxed = [row | {"bbox": [0, 0, 1, 1]} for row in detections[1:]]
+    for first in (detections[0], detections[0] | {"bbox": []}):
         done = imported(shop, truth, [*boxed, first])
         assert done.status == 2
         assert "1 of 6 detections have a segmentation and no bbox, the first in image 1" in done.err
 
 
 def test_of_boxes_and_segmentations_boxes_are_judged_and_that_is_said(shop: Workshop) -> None:
-    truth, found = _segmented(np.random.default_rng(6))
-    for row, annotation in zip(found, truth["annotations"], strict=True):
+    truth, detections = _segmented(np.random.default_rng(6))
+    for row, annotation in zip(detections, truth["annotations"], strict=True):
         row["bbox"] = [side + 1 for side in annotation["bbox"]]
-    done = imported(shop, truth, found)
+    done = imported(shop, truth, detections)
     assert done.status == 0
     assert "boxes are judged; the segmentations of 6 detections are not (--as mask judges their pixels)" in done.err
     rated = shop.call("rate", "out.jsonl", "--statistic", "ap", "--format", "json").json["transcripts"][0]
-    assert rated["value"] == pytest.approx(_coco_ap(truth, found, "bbox"), abs=1e-9)
-    assert "segmentations" not in imported(shop, truth, [{**row, "segmentation": []} for row in found]).err
-    assert "segmentations" not in imported(shop, truth, found, "--as", "mask").err
+    assert rated["value"] == pytest.approx(_coco_ap(truth, detections, "bbox"), abs=1e-9)
+    assert "segmentations" not in imported(shop, truth, [{**row, "segmentation": []} for row in detections]).err
+    assert "segmentations" not in imported(shop, truth, detections, "--as", "mask").err
 
 
 @pytest.mark.parametrize("kind", ["boxes", "mask"])
 def test_keys_of_images_are_columns_so_that_videos_can_be_units(shop: Workshop, kind: str) -> None:
-    truth, found = _segmented(np.random.default_rng(7))
-    found = [row | {"bbox": [5, 5, 20, 20]} for row in found]
+    truth, detections = _segmented(np.random.default_rng(7))
+    detections = [row | {"bbox": [5, 5, 20, 20]} for row in detections]
     for image in truth["images"]:
         image |= {"file_name": f"{image['id']}.png", "weather": {"rain": image["id"] > 3}, "nothing": None}
-    done = imported(shop, truth, found, "--psu", "video_id", "--as", kind)
+    done = imported(shop, truth, detections, "--psu", "video_id", "--as", kind)
     assert done.status == 0, done.err
     assert shop.lines("out.jsonl")[0]["design"] == {"psu": "video_id"}
     records = shop.records("out.jsonl")
@@ -222,12 +222,12 @@ def test_segmentations_as_masks(shop: Workshop) -> None:
         ],
     }
     marked = [[(rng.random((12, 15)) < 0.4, score) for score in (0.3, 0.7)] for _ in range(6)]
-    found = [
+    detections = [
         {"image_id": n + 1, "category_id": 1, "segmentation": _packed(plane), "score": score}
         for n, planes in enumerate(marked)
         for plane, score in planes
     ]
-    done = imported(shop, truth, found, "--as", "mask")
+    done = imported(shop, truth, detections, "--as", "mask")
     assert done.status == 0, done.err
     assert shop.lines("out.jsonl")[0]["test"]["task"] == "mask"
     for record, (objects, crowd), planes in zip(shop.records("out.jsonl"), shapes, marked, strict=True):
@@ -344,7 +344,7 @@ def test_no_detections_at_all(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "found", "message"),
+    ("truth", "detections", "message"),
     [
         (TRUTH, [CAT | {"image_id": 9}], "mine.json: [0]: no image 9 in the truth"),
         (TRUTH, [CAT, CAT | {"category_id": 9}], "mine.json: [1]: no category 9 in the truth"),
@@ -363,8 +363,8 @@ def test_no_detections_at_all(shop: Workshop) -> None:
         ),
     ],
 )
-def test_files_that_do_not_fit(truth: Any, found: Any, message: str, shop: Workshop) -> None:
-    done = imported(shop, truth, found)
+def test_files_that_do_not_fit(truth: Any, detections: Any, message: str, shop: Workshop) -> None:
+    done = imported(shop, truth, detections)
     assert done.status == 2
     assert message in " ".join(done.err.split())
 

@@ -92,8 +92,8 @@ def test_an_archive_with_a_flipped_byte(shop: Workshop, name: str) -> None:
     data = bytearray((INSPECT / name).read_bytes())
     with zipfile.ZipFile(INSPECT / name) as file:
         info = next(info for info in file.infolist() if info.filename.startswith("samples/"))
-    place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
-    data[place] ^= 0xFF
+    offset = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
+    data[offset] ^= 0xFF
     shop.write("flipped.eval", bytes(data))
     assert "damaged" in refused(shop, "flipped.eval", "--metric", "match")
 
@@ -122,7 +122,7 @@ def test_a_member_that_lies_about_its_size(shop: Workshop, method: int) -> None:
 def test_a_member_of_several_frames(shop: Workshop) -> None:
     """inspect_ai begins a new zstd frame every 200 MiB; here they are short."""
     text = json.dumps(HEADER | {"comment": "x" * 1000}).encode()
-    packed = b"".join(zstd(text[place : place + 100]) for place in range(0, len(text), 100))
+    packed = b"".join(zstd(text[offset : offset + 100]) for offset in range(0, len(text), 100))
     path = shop.write("frames.eval", one_member(packed, inspect_ai.ZSTANDARD, text))
     assert "an inspect_ai log without samples" in refused(shop, path)
     with inspect_ai.InspectArchive(path) as archive:

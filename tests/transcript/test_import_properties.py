@@ -68,14 +68,14 @@ def test_any_document_is_a_transcript_or_an_error(documents: list[object], alone
 @given(st.data())
 def test_any_change_to_a_real_log_is_imported_or_an_error(data: st.DataObject) -> None:
     log = document(INSPECT / "graded.json")
-    place, key = data.draw(st.sampled_from(list(places(log))))
-    place[key] = data.draw(DOCUMENTS)
+    parent, key = data.draw(st.sampled_from(list(keys_within(log))))
+    parent[key] = data.draw(DOCUMENTS)
     assert outcome(json.dumps(log), ImportOptions(metric="overlap", success_at=0.5))
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
+def keys_within(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every place in a document that could hold something else."""
     for key in value if isinstance(value, dict) else range(len(value)):
         yield value, key
         if isinstance(value[key], dict | list):
-            yield from places(value[key])
+            yield from keys_within(value[key])

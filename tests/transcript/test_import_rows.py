@@ -55,12 +55,12 @@ def two_prompts(rng: random.Random) -> list[Row]:
 
 def rates(shop: Workshop) -> dict[str, tuple[float, str]]:
     """The rate and the prompt of each transcript in the folder, by algorithm."""
-    found = {}
+    runs = {}
     for path in (shop.folder / "transcripts").rglob("*.jsonl"):
         header, *records, _ = map(json.loads, path.read_text().splitlines())
         rate = sum(record["outcome"] == "TP" for record in records) / len(records)
-        found[header["algorithm"]["name"]] = (rate, header["params"]["prompt"])
-    return found
+        runs[header["algorithm"]["name"]] = (rate, header["params"]["prompt"])
+    return runs
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
@@ -154,18 +154,18 @@ def test_old_versions_number_neither_prompts_nor_tests(shop: Workshop) -> None:
     rows = two_prompts(random.Random(2))
     for row in rows:
         del row["promptIdx"], row["testIdx"]
-    found = []
+    imports = []
     for seed in range(3):
         random.Random(seed).shuffle(rows)
         shop.call("import", shop.write("log.jsonl", "\n".join(map(json.dumps, rows))), "--test", f"t{seed}")
-        found.append(
+        imports.append(
             {
                 path.name: path.read_text().splitlines()[1:-1]
                 for path in (shop.folder / "transcripts" / f"t{seed}").iterdir()
             }
         )
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == 2
+    assert imports[0] == imports[1] == imports[2]
+    assert len(imports[0]) == 2
 
 
 # --- inspect_ai: clusters
@@ -310,7 +310,7 @@ def test_lm_eval_says_what_is_better(shop: Workshop) -> None:
         "toxicity_x": {"larger_is_better": False},
     }
     header, _ = import_one(shop, path, "--higher", "toxicity,x", "--lower", "length_x")
-    assert {name: one["larger_is_better"] for name, one in header["values"].items()} == {
+    assert {name: info["larger_is_better"] for name, info in header["values"].items()} == {
         "exact_match_x": True, "length_x": False, "toxicity_x": True,
     }  # fmt: skip
 
@@ -394,8 +394,8 @@ def test_the_order_of_the_rows_changes_nothing(
         assert shop.call("import", path, *words, "--test", f"t{seed}", "--test-version", "1").status == 0
         folder = shop.folder / "transcripts" / f"t{seed}"
         # An algorithm without a name is called like its folder.
-        made.append([one.read_text().splitlines()[1:-1] for one in sorted(folder.iterdir())])
-    assert all(one == made[0] for one in made)
+        made.append([path.read_text().splitlines()[1:-1] for path in sorted(folder.iterdir())])
+    assert all(lines == made[0] for lines in made)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -68,10 +68,10 @@ def test_promptfoo_sums_agree_with_promptfoo(shop: Workshop) -> None:
         records = shop.records(f"transcripts/capitals/{prompt['provider'].replace(' ', '_')}.jsonl")
         values = [record["values"] for record in records]
         told = prompt["metrics"]
-        assert math.fsum(one["score"] for one in values) == pytest.approx(told["score"])
-        assert sum(one["pass"] for one in values) == told["testPassCount"]
+        assert math.fsum(record["score"] for record in values) == pytest.approx(told["score"])
+        assert sum(record["pass"] for record in values) == told["testPassCount"]
         for name, total in told["namedScores"].items():
-            assert math.fsum(one.get(name, 0.0) for one in values) == pytest.approx(total)
+            assert math.fsum(record.get(name, 0.0) for record in values) == pytest.approx(total)
 
 
 def test_tables_keep_the_deciding_mark_and_the_named_columns(shop: Workshop) -> None:
@@ -266,14 +266,14 @@ def test_names_can_be_typed(shop: Workshop) -> None:
 
 @given(st.lists(st.text(max_size=6) | st.text("a _-2", max_size=4), unique=True, max_size=20), st.randoms())
 def test_plain_names_are_unique_in_any_order(names: list[str], rng: Any) -> None:
-    found = plain_names(names)
-    assert len(set(found.values())) == len(names)
-    assert all(plain and "," not in plain and not any(map(str.isspace, plain)) for plain in found.values())
+    renamed = plain_names(names)
+    assert len(set(renamed.values())) == len(names)
+    assert all(plain and "," not in plain and not any(map(str.isspace, plain)) for plain in renamed.values())
     # A plain name stays as it is.
-    again = plain_names(found.values())
-    assert again == {plain: plain for plain in found.values()}
+    again = plain_names(renamed.values())
+    assert again == {plain: plain for plain in renamed.values()}
     rng.shuffle(names)
-    assert plain_names(names) == found
+    assert plain_names(names) == renamed
 
 
 def test_a_known_name_with_a_comma_is_one_name() -> None:

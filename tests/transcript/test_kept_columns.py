@@ -165,10 +165,10 @@ def empty(entry: Path) -> None:
     entry.write_bytes(b"")
 
 
-def flip(place: int) -> Callable[[Path], None]:
+def flip(offset: int) -> Callable[[Path], None]:
     def change(entry: Path) -> None:
         data = bytearray(entry.read_bytes())
-        data[place] ^= 1
+        data[offset] ^= 1
         entry.write_bytes(data)
 
     return change
@@ -219,27 +219,27 @@ def a_link(entry: Path) -> None:
         flip(-1),
         flip(-2000),
         other_content,
-        rewritten("ids.lengths", lambda own: own + bytes(4)),
-        rewritten("ids.lengths", lambda own: own[:-4]),
-        rewritten("ids.lengths", lambda own: own[:-1]),
-        rewritten("ids.lengths", lambda own: b"\xff" * len(own)),
-        rewritten("ids.lengths", lambda own: b"\1\0\0\0\5\0\0\0" + own[8:]),
-        rewritten("ids.data", lambda own: b"\xff" + own[1:]),
-        rewritten("outcome", lambda own: own + b"\0"),
-        rewritten("outcome", lambda own: b"\4" + own[1:]),
-        rewritten("outcome", lambda own: b"\xff" + own[1:]),
+        rewritten("ids.lengths", lambda data: data + bytes(4)),
+        rewritten("ids.lengths", lambda data: data[:-4]),
+        rewritten("ids.lengths", lambda data: data[:-1]),
+        rewritten("ids.lengths", lambda data: b"\xff" * len(data)),
+        rewritten("ids.lengths", lambda data: b"\1\0\0\0\5\0\0\0" + data[8:]),
+        rewritten("ids.data", lambda data: b"\xff" + data[1:]),
+        rewritten("outcome", lambda data: data + b"\0"),
+        rewritten("outcome", lambda data: b"\4" + data[1:]),
+        rewritten("outcome", lambda data: b"\xff" + data[1:]),
         rewritten("repeat", lambda _: bytes(4 * 300)),
         rewritten("repeat", lambda _: b"\1\0\0\0"),
-        rewritten("numbers.score", lambda own: own[::2]),
+        rewritten("numbers.score", lambda data: data[::2]),
         rewritten("numbers.score", lambda _: ["O"] * 300),
-        rewritten("texts.truth.codes", lambda own: b"\7\0\0\0" + own[4:]),
-        rewritten("texts.truth.codes", lambda own: b"\xfe\xff\xff\xff" + own[4:]),
-        rewritten("columns.writer.codes", lambda own: own[4:]),
-        rewritten("values.speed", lambda own: own + bytes(8)),
+        rewritten("texts.truth.codes", lambda data: b"\7\0\0\0" + data[4:]),
+        rewritten("texts.truth.codes", lambda data: b"\xfe\xff\xff\xff" + data[4:]),
+        rewritten("columns.writer.codes", lambda data: data[4:]),
+        rewritten("values.speed", lambda data: data + bytes(8)),
         rewritten("details", lambda _: {"boxes": b"[null]"}),
         rewritten("details", lambda _: {"boxes": b"[1]"}),
-        rewritten("header", lambda own: own[1:]),
-        rewritten("transcript", lambda own: "00" + own),
+        rewritten("header", lambda data: data[1:]),
+        rewritten("transcript", lambda data: "00" + data),
         writable_by_others,
         a_link,
     ],

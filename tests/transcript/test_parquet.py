@@ -68,7 +68,10 @@ def test_columns_are_those_of_the_lines(
     path = write(tmp_path_factory.mktemp("t") / "t.jsonl", given_trials)
     if space:
         records = [json.loads(line) for line in path.read_bytes().splitlines()[1:-1]]
-        stored(path, *(json.dumps(one) + "\n" if place % 2 else _compact(one) for place, one in enumerate(records)))
+        stored(
+            path,
+            *(json.dumps(record) + "\n" if index % 2 else _compact(record) for index, record in enumerate(records)),
+        )
     table = path.with_name("t.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet, "GROUP_ROWS", rows)
@@ -164,7 +167,7 @@ def test_every_command_reads_it(shop: Workshop) -> None:
     ):  # fmt: skip
         names = [{"A": "lines/a.jsonl", "B": "lines/b.jsonl"}.get(word, word) for word in words]
         tables = [{"A": "a.parquet", "B": "b.parquet"}.get(word, word) for word in words]
-        by_lines, by_table = (shop.call(*own, "--format", "json") for own in (names, tables))
+        by_lines, by_table = (shop.call(*paths, "--format", "json") for paths in (names, tables))
         assert by_table.status == 0, by_table.err
         assert by_table.out == by_lines.out
 

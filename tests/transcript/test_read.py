@@ -162,8 +162,8 @@ def test_a_damaged_byte_is_detected(tmp_path_factory: pytest.TempPathFactory, da
     folder = tmp_path_factory.mktemp("t")
     content = bytearray(write(folder / "t.jsonl", TRIALS[:5]).read_bytes())
     last = content.rstrip(b"\n").rfind(b"\n")
-    place = data.draw(st.integers(0, last))
-    content[place] ^= data.draw(st.integers(1, 255))
+    offset = data.draw(st.integers(0, last))
+    content[offset] ^= data.draw(st.integers(1, 255))
     with pytest.raises(TranscriptError, match=r"t\.jsonl"):
         summarise(file(folder, bytes(content)))
 

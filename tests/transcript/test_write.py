@@ -170,13 +170,13 @@ def test_a_second_writer_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     assert read(writer.finish()) == [ONE, TWO]
 
 
-@pytest.mark.parametrize("place", ["file/t.jsonl", "file/deeper/t.jsonl", "folder.jsonl"])
-def test_an_unwritable_place_is_an_error_with_a_remedy(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("name", ["file/t.jsonl", "file/deeper/t.jsonl", "folder.jsonl"])
+def test_an_unwritable_place_is_an_error_with_a_remedy(tmp_path: Path, name: str) -> None:
     """A file in the place of a folder does not count as 'exists': --force would not help."""
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(OutputError, match="choose another place with -o"):
-        TranscriptWriter.create(tmp_path / place, HEADER, force=place == "folder.jsonl")
+        TranscriptWriter.create(tmp_path / name, HEADER, force=name == "folder.jsonl")
 
 
 def test_text_that_is_not_unicode_does_not_end_a_run(tmp_path: Path) -> None:

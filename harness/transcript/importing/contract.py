@@ -155,7 +155,6 @@ class ImportOptions(DirectionOptions):
 
     @property
     def columns(self) -> TableColumns:
-        """The columns that were named."""
         return TableColumns(self.id, self.expect, self.actual, self.score, self.success, self.positive, self.repeat)
 
     @property

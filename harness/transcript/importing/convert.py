@@ -54,7 +54,6 @@ class GroupColumns:
         return self.names[0] if len(self.names) == 1 else self.names
 
     def of(self, result: ImportedAnswer) -> str:
-        """The group of a case."""
         parts = [self._value(result, name) for name in self.names]
         return parts[0] if len(parts) == 1 else crossed(parts)
 
@@ -95,7 +94,6 @@ class ImportedDesign:
 
     @property
     def names(self) -> set[str]:
-        """All columns that it uses."""
         return {name for part in (self.stratum, self.psu) if part is not None for name in part.names}
 
     @property
@@ -239,7 +237,6 @@ class ImportedCases:
 
     @staticmethod
     def of(results: Sequence[ImportedAnswer]) -> "ImportedCases":
-        """From all answers."""
         expects = {result.id: result.expect for result in results}
         repeats = max(Counter(result.id for result in results).values())
         return ImportedCases(digest_without_script(expects.items()), len(expects), repeats)

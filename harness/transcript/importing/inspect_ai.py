@@ -201,7 +201,6 @@ def is_log(file: ForeignFile) -> bool:
 
 
 def read_json(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """A log that is one JSON file."""
     log = decode(source.data, _Log, source.name)
     if log.samples is None:
         raise ForeignError(f"{source.name}: an inspect_ai log without samples; run it without --no-log-samples")

@@ -36,7 +36,6 @@ def is_summary(file: ForeignFile) -> bool:
 
 
 def refuse_summary(file: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """Say what to import instead."""
     raise ForeignError(f"{file.name}: a summary without documents; import samples_*.jsonl (--log_samples)")
 
 

@@ -82,7 +82,6 @@ def is_evaluation(file: ForeignFile) -> bool:
 
 
 def is_row(line: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is a result of promptfoo."""
     return "success" in line and "provider" in line and ("vars" in line or "testCase" in line)
 
 
@@ -92,7 +91,6 @@ def begins_with_row(file: ForeignFile) -> bool:
 
 
 def read_json(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
-    """A file with a whole evaluation."""
     whole = decode(source.data, _Evaluation, source.name)
     of_version = whole.results if isinstance(whole.results, _Results) else _Results(whole.results)
     name = (whole.config or _Settings()).description or source.stem

@@ -170,7 +170,6 @@ class _TrialScores:
         return value
 
     def run(self, tool: str, notes: Sequence[str] = ()) -> ImportedRun:
-        """All trials as one run."""
         if self.mistakes.count:
             raise ForeignError(self.mistakes.report())
         kinds = {result.positive for result in self.results}

@@ -135,7 +135,6 @@ class TableRows:
         return self.read()
 
     def has(self, name: str) -> bool:
-        """Whether some row has the column."""
         return any(cell is not NOWHERE for block in self for cell in block.cells(name))
 
 
@@ -187,7 +186,6 @@ def is_delimited(file: ForeignFile) -> bool:
 
 
 def is_list(file: ForeignFile) -> bool:
-    """Whether a file is a JSON array."""
     return file.begin[:1] == b"["
 
 
@@ -199,24 +197,20 @@ def read_delimited(source: ForeignFile, options: ImportOptions) -> list[Imported
 
 
 def is_parquet(file: ForeignFile) -> bool:
-    """Whether a file is Parquet."""
     return file.start.startswith(PARQUET_MAGIC)
 
 
 def read_parquet(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """A Parquet table."""
     return [_table(source, TableRows(lambda: object_rows(parquet_rows(source))), options)]
 
 
 def read_lines(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """JSON lines."""
     name = source.name
     rows = TableRows(lambda: object_rows((f"{name}:{number}", row) for number, row in source.lines()))
     return [_table(source, rows, options)]
 
 
 def read_list(source: ForeignFile, options: ImportOptions) -> list[ImportedRun]:
-    """A JSON array of objects."""
     rows = decode(source.data, list[dict[str, Any]], source.name)
     located = [(f"{source.name}: entry {number}", row) for number, row in enumerate(rows, 1)]
     return [_table(source, TableRows(lambda: object_rows(located)), options)]
@@ -240,19 +234,17 @@ def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> Impo
             raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first.row(0)))}")
     predicted = fields.success is None and fields.positive is None and fields.expect is not None
     reader = _RowReader(source, rows, fields, options, values, predicted)
-    notes = [_empty_note(rows, name) for name in (fields.actual, fields.score) if name is not None]
+    notes = [
+        f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
+        for name in (fields.actual, fields.score)
+        if name is not None and all(cell in (None, "", NOWHERE) for block in rows for cell in block.cells(name))
+    ]
     if fields.id is None:
         notes.append("no column of ids, so rows are matched by their number; name one with --id")
     imported = ImportedRun(source.name, UNNAMED, source.stem, reader, tool="a table", keyed=True, notes=notes)
     if predicted:
         return Predictions(imported, options, probabilities(header)).judged()
     return reader.finish(imported)
-
-
-def _empty_note(rows: TableRows, name: str) -> str:
-    if any(cell not in (None, "", NOWHERE) for block in rows for cell in block.cells(name)):
-        return ""
-    return f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
 
 
 # The marks of most answers: one object for all of them.

@@ -22,7 +22,6 @@ Judgements = Mapping[str, Mapping[str, int]]
 
 
 def is_run(file: ForeignFile) -> bool:
-    """Whether every line is that of a run."""
     lines = first_lines(file)
     return bool(lines) and all(len(line) == 6 and line[1].upper() == "Q0" and is_number(line[4]) for line in lines)
 
@@ -63,7 +62,6 @@ class RankedTopic:
 
     @property
     def marks(self) -> dict[str, float]:
-        """All measures by name."""
         return {
             VERDICT: float(bool(self.gains) and self.gains[0] > 0),
             "map": self.average_precision,
