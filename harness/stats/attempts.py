@@ -7,6 +7,7 @@ With n answers to a case, k of them are a draw without replacement, so both chan
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,18 +55,14 @@ def majority_at(attempts: Attempts, k: int) -> FloatArray:
     chances = np.empty(attempts.cases)
     for case in range(attempts.cases):
         start, end = int(bounds[case]), int(bounds[case + 1])
-        chances[case] = _majority(*_tally(label[start:end], success[start:end]), k)
+        # How often each right and each wrong label was given; answers without a label are wrong ones of a kind.
+        answers = Counter(zip(label[start:end], success[start:end], strict=True))
+        right, wrong = (
+            tuple(sorted(count for (_, is_right), count in answers.items() if is_right == kind))
+            for kind in (True, False)
+        )
+        chances[case] = _majority(right, wrong, k)
     return chances
-
-
-def _tally(labels: Sequence[int], success: Sequence[bool]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How often each right and each wrong label was given; answers without a label are wrong ones of a kind."""
-    right: dict[int, int] = {}
-    wrong: dict[int, int] = {}
-    for label, good in zip(labels, success, strict=True):
-        kind = right if good else wrong
-        kind[label] = kind.get(label, 0) + 1
-    return tuple(sorted(right.values())), tuple(sorted(wrong.values()))
 
 
 @lru_cache(maxsize=4096)

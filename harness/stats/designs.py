@@ -62,7 +62,14 @@ class GroupMoments:
     @classmethod
     def of(cls, values: npt.ArrayLike, groups: npt.ArrayLike) -> GroupMoments:
         """Group the rows of an (n, k) table of values by n labels of any kind."""
-        table, codes = _check(values, groups)
+        table, labels = np.asarray(values, dtype=np.float64), np.asarray(groups)
+        if table.ndim != 2 or labels.shape != (len(table),):
+            raise ValueError(f"values of shape {table.shape} and groups of {labels.shape}: expected (n, k) and (n,)")
+        if len(table) == 0:
+            raise ValueError("no cases: a mean needs at least one")
+        if not np.isfinite(table).all():
+            raise ValueError("a value is not a finite number: leave such cases out first")
+        codes = np.unique(labels, return_inverse=True)[1].reshape(-1)
         sizes = np.bincount(codes).astype(np.float64)
         order = np.argsort(codes, kind="stable")
         starts = np.concatenate(([0], np.cumsum(sizes[:-1]).astype(np.intp)))
@@ -138,17 +145,6 @@ def _cluster(grouped: GroupMoments, share: FloatArray) -> FloatArray:
         return np.asarray(count / (count - 1) * (share**2 @ distance))
     factor = share**2 / (1 - 2 * share)
     return np.asarray(factor @ distance / (1 + factor.sum()))
-
-
-def _check(values: npt.ArrayLike, groups: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-    table, labels = np.asarray(values, dtype=np.float64), np.asarray(groups)
-    if table.ndim != 2 or labels.shape != (len(table),):
-        raise ValueError(f"values of shape {table.shape} and groups of {labels.shape}: expected (n, k) and (n,)")
-    if len(table) == 0:
-        raise ValueError("no cases: a mean needs at least one")
-    if not np.isfinite(table).all():
-        raise ValueError("a value is not a finite number: leave such cases out first")
-    return table, np.unique(labels, return_inverse=True)[1].reshape(-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +232,11 @@ def overdispersion(successes: npt.ArrayLike, sizes: npt.ArrayLike) -> Overdisper
     """Pearson's and Tarone's tests, from the successes and the size of each group."""
     from scipy.special import chdtrc, ndtr
 
-    x, m = _check_counts(successes, sizes)
+    x, m = np.asarray(successes, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if x.ndim != 1 or x.shape != m.shape or x.size == 0:
+        raise ValueError(f"{x.shape} successes and {m.shape} sizes: expected one of each per group")
+    if not ((x >= 0) & (x <= m) & (m > 0)).all():
+        raise ValueError("a group has more successes than cases, or no case: expected 0 <= successes <= size")
     rate = x.sum() / m.sum()
     variance, df = rate * (1 - rate), len(m) - 1
     if variance == 0 or df == 0:
@@ -250,17 +250,6 @@ def overdispersion(successes: npt.ArrayLike, sizes: npt.ArrayLike) -> Overdisper
 
 def _ratio(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else math.nan
-
-
-def _check_counts(
-    successes: npt.ArrayLike, sizes: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    x, m = np.asarray(successes, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
-    if x.ndim != 1 or x.shape != m.shape or x.size == 0:
-        raise ValueError(f"{x.shape} successes and {m.shape} sizes: expected one of each per group")
-    if not ((x >= 0) & (x <= m) & (m > 0)).all():
-        raise ValueError("a group has more successes than cases, or no case: expected 0 <= successes <= size")
-    return x, m
 
 
 def intraclass_of_differences(

@@ -86,7 +86,11 @@ def share_limits(
     half = t * np.sqrt(v * (1 - v) * size + t2 / 4)
     limits = Intervals((x + t2 / 2 - half) / (size + t2), (x + t2 / 2 + half) / (size + t2))
     end = clopper_pearson(fallback, fallback, confidence=confidence).low
-    return _with_ends(v, _at_least_exact(v, n, limits, confidence), end)
+    # At least as wide as Clopper and Pearson's limits of as many independent cases, but only on the side towards the
+    # middle: on the other, near the end, these would cover far too much.
+    low = clopper_pearson(np.maximum(v, 0.5) * n, n, confidence=confidence).low
+    high = clopper_pearson(np.minimum(v, 0.5) * n, n, confidence=confidence).high
+    return _with_ends(v, Intervals(np.minimum(limits.low, low), np.maximum(limits.high, high)), end)
 
 
 def bounded_limits(
@@ -103,6 +107,8 @@ def bounded_limits(
     `end` is the lower limit of a value at the upper bound, as a fraction of the distance between the bounds:
     `auc_end_limit` or `end_limit`. A measure without bounds gets a t interval, infinite if there is no variance.
     """
+    from scipy.special import expit, logit
+
     v, error, freedom, last = _floats(value, se, df, end)
     t, (low, high) = t_quantiles(freedom, confidence), bounds
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -112,7 +118,10 @@ def bounded_limits(
     share = _snap_to_ends((v - low) / width)
     # The number of cases, all of them right, that has this exact lower limit.
     fallback = np.log((1 - confidence) / 2) / np.log(np.clip(last, 1e-12, 1 - 1e-12))
-    limits = _with_ends(share, _logit_limits(share, error / width, t, fallback), last)
+    spread = share * (1 - share)
+    half = t / np.sqrt(np.maximum(_effective_size(spread, error / width, fallback) * spread, _TINY))
+    middle = logit(np.where(spread > 0, share, 0.5))
+    limits = _with_ends(share, Intervals(expit(middle - half), expit(middle + half)), last)
     return Intervals(low + width * limits.low, low + width * limits.high)
 
 
@@ -241,32 +250,11 @@ def t_quantiles(df: npt.ArrayLike, confidence: float) -> FloatArray:
     return np.asarray(stdtrit(np.minimum(df, 1e12), (1 + confidence) / 2))
 
 
-def _at_least_exact(v: FloatArray, cases: FloatArray, limits: Intervals, confidence: float) -> Intervals:
-    """At least as wide as Clopper and Pearson's limits of as many independent cases.
-
-    Only on the side towards the middle: on the other, near the end, these would cover far too much.
-    """
-    low = clopper_pearson(np.maximum(v, 0.5) * cases, cases, confidence=confidence).low
-    high = clopper_pearson(np.minimum(v, 0.5) * cases, cases, confidence=confidence).high
-    return Intervals(np.minimum(limits.low, low), np.maximum(limits.high, high))
-
-
 def _with_ends(v: FloatArray, limits: Intervals, end: FloatArray) -> Intervals:
     """Apply the module's one rule: the limit at the end bounds all others, and limits contain the value."""
     low = np.where(v == 1, end, np.minimum(np.minimum(limits.low, end), v))
     high = np.where(v == 0, 1 - end, np.maximum(np.maximum(limits.high, 1 - end), v))
     return Intervals(np.where(v == 0, 0.0, np.maximum(low, 0.0)), np.where(v == 1, 1.0, np.minimum(high, 1.0)))
-
-
-def _logit_limits(share: FloatArray, se: FloatArray, t: FloatArray, fallback: FloatArray) -> Intervals:
-    from scipy.special import expit, logit
-
-    spread = share * (1 - share)
-    inside = spread > 0
-    size = _effective_size(spread, se, fallback)
-    half = t / np.sqrt(np.maximum(size * spread, _TINY))
-    middle = logit(np.where(inside, share, 0.5))
-    return Intervals(expit(middle - half), expit(middle + half))
 
 
 def _quadrature(of_a: FloatArray, of_b: FloatArray, r: FloatArray) -> FloatArray:

@@ -70,7 +70,13 @@ def sign_flip(unit_sums: npt.ArrayLike) -> SignFlip | None:
     All flips are enumerated for up to 24 units. For more, sums that are whole multiples of one step (differences of
     counts of cases) are convolved. None if neither is possible.
     """
-    sums = _check(unit_sums)
+    sums = np.asarray(unit_sums, dtype=np.float64)
+    if sums.ndim != 1:
+        raise ValueError(f"unit sums have shape {sums.shape}: expected one for each unit")
+    if not np.isfinite(sums).all():
+        raise ValueError("a unit's sum is not a finite number: leave such units out first")
+    # What remains of sums that cancel is rounding, not a difference.
+    sums = sums[np.abs(sums) > _ROUNDING * np.abs(sums).max(initial=0.0)]
     if sums.size <= _ENUMERATED:
         return SignFlip(_by_enumeration(sums), sums.size, FlipMethod.ENUMERATION)
     p_value = _by_convolution(sums)
@@ -249,16 +255,6 @@ def _lattice(sizes: FloatArray) -> IntArray | None:
     return steps.astype(np.int64) if (np.abs(sizes - steps * step) <= smallest).all() else None
 
 
-def _check(unit_sums: npt.ArrayLike) -> FloatArray:
-    sums = np.asarray(unit_sums, dtype=np.float64)
-    if sums.ndim != 1:
-        raise ValueError(f"unit sums have shape {sums.shape}: expected one for each unit")
-    if not np.isfinite(sums).all():
-        raise ValueError("a unit's sum is not a finite number: leave such units out first")
-    # What remains of sums that cancel is rounding, not a difference.
-    return np.asarray(sums[np.abs(sums) > _ROUNDING * np.abs(sums).max(initial=0.0)])
-
-
 @dataclass(frozen=True, slots=True)
 class BestOf:
     """`p_value`: how often the best candidate would lead as clearly if none were better than the standard."""
@@ -278,7 +274,11 @@ def best_of(leads: npt.ArrayLike, *, rng: np.random.Generator, flips: int = FLIP
     which no toss changes) is compared with the largest of every toss: Westfall and Young (1993), single step. `best`
     is the candidate to test, if not the one with the largest t.
     """
-    d = _check_leads(leads)
+    d = np.asarray(leads, dtype=np.float64)
+    if d.ndim != 2 or not d.size:
+        raise ValueError(f"leads have shape {d.shape}: expected units x candidates, at least one of each")
+    if not np.isfinite(d).all():
+        raise ValueError("leads must be finite numbers")
     scale = np.sqrt((d**2).sum(axis=0))
     scaled = np.divide(d, scale, out=np.zeros_like(d), where=scale > 0)
     t = scaled.sum(axis=0)
@@ -290,12 +290,3 @@ def best_of(leads: npt.ArrayLike, *, rng: np.random.Generator, flips: int = FLIP
         # The tolerance is for rounding: a toss with exactly the same t must count.
         exceeded += int(((signs @ scaled).max(axis=1) >= t[chosen] - 1e-9).sum())
     return BestOf(chosen, float(t[chosen]), (exceeded + 1) / (flips + 1), d.shape[1], flips)
-
-
-def _check_leads(leads: npt.ArrayLike) -> FloatArray:
-    d = np.asarray(leads, dtype=np.float64)
-    if d.ndim != 2 or not d.size:
-        raise ValueError(f"leads have shape {d.shape}: expected units x candidates, at least one of each")
-    if not np.isfinite(d).all():
-        raise ValueError("leads must be finite numbers")
-    return d

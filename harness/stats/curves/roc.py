@@ -391,30 +391,27 @@ def crossings(a: ThresholdCounts, b: ThresholdCounts) -> list[Crossing]:
     gap = height_a - height_b
     gap[np.abs(gap) < 1e-12] = 0.0
     signed = np.flatnonzero(gap)
-    return [
-        _crossing(a, b, along, gap, height_a, left)
-        for left, right in pairwise(signed.tolist())
-        if gap[left] * gap[right] < 0
-    ]
+    crossed = []
+    for left, right in pairwise(signed.tolist()):
+        if not gap[left] * gap[right] < 0:
+            continue
+        share = gap[left] / (gap[left] - gap[left + 1])
+        position = float(along[left] + share * (along[left + 1] - along[left]))
+        height = float(height_a[left] + share * (height_a[left + 1] - height_a[left]))
+        crossed.append(
+            Crossing(
+                fpr=(position - height) / 2,
+                tpr=(position + height) / 2,
+                threshold_a=_threshold(a, position),
+                threshold_b=_threshold(b, position),
+                above_before="a" if gap[left] > 0 else "b",
+            )
+        )
+    return crossed
 
 
 def _height(counts: ThresholdCounts, along: FloatArray) -> FloatArray:
     return np.interp(along, counts.tpr + counts.fpr, counts.tpr - counts.fpr)
-
-
-def _crossing(
-    a: ThresholdCounts, b: ThresholdCounts, along: FloatArray, gap: FloatArray, height: FloatArray, left: int
-) -> Crossing:
-    share = gap[left] / (gap[left] - gap[left + 1])
-    position = float(along[left] + share * (along[left + 1] - along[left]))
-    high = float(height[left] + share * (height[left + 1] - height[left]))
-    return Crossing(
-        fpr=(position - high) / 2,
-        tpr=(position + high) / 2,
-        threshold_a=_threshold(a, position),
-        threshold_b=_threshold(b, position),
-        above_before="a" if gap[left] > 0 else "b",
-    )
 
 
 def _threshold(counts: ThresholdCounts, position: float) -> float:

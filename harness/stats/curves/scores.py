@@ -239,7 +239,14 @@ def counts_of(cases: ScoredCases) -> ThresholdCounts:
     cases = cases.counting()
     require_both(cases)
     order = cases.order
-    tp, fp = _accepted_totals(cases, order)
+    hit = cases.positive[order.cases]
+    if cases.weights is None:
+        tp = order.at_ends(np.cumsum(hit)).astype(np.float64)
+        fp = (order.ends + 1 - tp).astype(np.float64)
+    else:
+        ranked = cases.weights[order.cases]
+        hits = ranked * hit
+        tp, fp = order.at_ends(np.cumsum(hits)), order.at_ends(np.cumsum(ranked - hits))
     return ThresholdCounts(
         threshold=cases.threshold(_prepend(np.inf, order.better)),
         tp=_prepend(0.0, tp),
@@ -250,17 +257,6 @@ def counts_of(cases: ScoredCases) -> ThresholdCounts:
         opened=bool(order.better[0] == np.inf),
         closed=bool(order.better[-1] == -np.inf),
     )
-
-
-def _accepted_totals(cases: ScoredCases, order: Order) -> tuple[FloatArray, FloatArray]:
-    """The weight of the positives and of the negatives down to each score."""
-    hit = cases.positive[order.cases]
-    if cases.weights is None:
-        tp = order.at_ends(np.cumsum(hit))
-        return tp.astype(np.float64), (order.ends + 1 - tp).astype(np.float64)
-    ranked = cases.weights[order.cases]
-    hits = ranked * hit
-    return order.at_ends(np.cumsum(hits)), order.at_ends(np.cumsum(ranked - hits))
 
 
 def _prepend(first: float, values: FloatArray) -> FloatArray:

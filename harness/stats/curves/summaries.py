@@ -22,7 +22,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.roc import area, convex_hull, equal_error, equal_error_rates, placements
-from harness.stats.curves.scores import Order, ScoredCases, ThresholdCounts, counts_of, require_both, require_same_cases
+from harness.stats.curves.scores import Order, ScoredCases, counts_of, require_both, require_same_cases
 from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
@@ -96,18 +96,13 @@ def _of_equal_error(cases: ScoredCases) -> Influence:
     hull = convex_hull(counts)
     slope = float(hull.slope[int(np.argmax(hull.tpr + hull.fpr >= 1)) - 1])
     weight = slope / (1 + slope) if np.isfinite(slope) else 1.0
-    accepted = _accepted_at_eer(cases, counts)
-    return Influence(eer, np.where(cases.positive, (1 - weight) * (1 - accepted - eer), weight * (accepted - eer)))
-
-
-def _accepted_at_eer(cases: ScoredCases, counts: ThresholdCounts) -> FloatArray:
-    """Whether a case is accepted at the equal-error threshold (0 or 1), or a fraction between two thresholds."""
+    # Whether a case is accepted at the equal-error threshold (0 or 1), or a fraction between two thresholds.
     excess = counts.fnr - counts.fpr
     after = int(np.searchsorted(-excess, 0.0))
     share = excess[after - 1] / (excess[after - 1] - excess[after])
-    sign = 1.0 if counts.larger_is_better else -1.0
-    edge = sign * counts.threshold[after]
-    return np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
+    edge = (1.0 if counts.larger_is_better else -1.0) * counts.threshold[after]
+    accepted = np.where(cases.better > edge, 1.0, np.where(cases.better == edge, share, 0.0))
+    return Influence(eer, np.where(cases.positive, (1 - weight) * (1 - accepted - eer), weight * (accepted - eer)))
 
 
 def _of_average_precision(cases: ScoredCases, order: Order | None, *, found_only: bool) -> Influence:

@@ -151,7 +151,12 @@ class Evidence:
 
     def sign_flip(self, i: int, j: int) -> float | None:
         """The exact p-value over units of a difference between shares or means of the same cases, if there is one."""
-        if self._unit_totals is None or not self._same_denominator(i, j):
+        statistic = self.statistic
+        if self._unit_totals is None or not isinstance(statistic, Ratio):
+            return None
+        # Shares or means of the same cases have the same denominator.
+        first, second = (statistic.member_columns(member)[1] for member in (i, j))
+        if first != second and not np.array_equal(statistic.columns[:, first], statistic.columns[:, second]):
             return None
         sums = self._unit_totals[:, i] - self._unit_totals[:, j]
         test = sign_flip(sums) if np.isfinite(sums).all() else None
@@ -247,11 +252,3 @@ class Evidence:
     def _unit_totals(self) -> FloatArray | None:
         """What each unit adds to the totals (units, c), if the statistic is made of totals."""
         return unit_totals(self.sample, self.statistic) if isinstance(self.statistic, TotalsStatistic) else None
-
-    def _same_denominator(self, i: int, j: int) -> bool:
-        """Whether two members are shares or means of the same cases."""
-        if not isinstance(self.statistic, Ratio):
-            return False
-        first, second = (self.statistic.member_columns(member)[1] for member in (i, j))
-        columns = self.statistic.columns
-        return first == second or bool(np.array_equal(columns[:, first], columns[:, second]))

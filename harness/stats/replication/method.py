@@ -79,7 +79,13 @@ def variance_method(sample: Sample, statistic: Statistic, replication: Replicati
     method = Method(replication.method)
     if method is Method.AUTO:
         method = _automatic(sample, statistic, replication)
-    _check_suitable(statistic, method)
+    if isinstance(statistic, WeightsStatistic):
+        if method is Method.JACKKNIFE and not statistic.smooth:
+            raise ValueError(
+                f"the delete-one jackknife is wrong for {statistic.words}: use the default, or the bootstrap"
+            )
+        if method is Method.LINEARISED and statistic.linear is None:
+            raise ValueError(f"{statistic.words} has no linear form: use the default method, or the bootstrap")
     rng = np.random.default_rng(replication.seed)
     if method is Method.BRR:
         return _brr(sample, statistic, replication, rng)
@@ -104,15 +110,6 @@ def _automatic(sample: Sample, statistic: Statistic, replication: Replication) -
     if statistic.linear is not None:
         return Method.LINEARISED
     return Method.JACKKNIFE if statistic.smooth and affordable and not sample.stratified else Method.BOOTSTRAP
-
-
-def _check_suitable(statistic: Statistic, method: Method) -> None:
-    if isinstance(statistic, TotalsStatistic):
-        return
-    if method is Method.JACKKNIFE and not statistic.smooth:
-        raise ValueError(f"the delete-one jackknife is wrong for {statistic.words}: use the default, or the bootstrap")
-    if method is Method.LINEARISED and statistic.linear is None:
-        raise ValueError(f"{statistic.words} has no linear form: use the default method, or the bootstrap")
 
 
 def _number_of_replicates(sample: Sample, replication: Replication) -> int:
