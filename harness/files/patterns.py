@@ -81,8 +81,12 @@ class Matcher:
         begin, allowed = perf_counter(), MATCH_SECONDS + self._texts * EACH_SECONDS - self._waited
         timer = threading.Timer(max(0.0, min(MATCH_SECONDS, allowed)), child.kill)
         timer.start()
+        line = ""  # if the process was killed
         try:
-            line = _ask(child, text)
+            with contextlib.suppress(OSError):
+                _pipe(child.stdin).write(_line(text))
+                _pipe(child.stdin).flush()
+                line = _pipe(child.stdout).readline()
         finally:
             timer.cancel()
             self._waited += perf_counter() - begin
@@ -116,15 +120,6 @@ class Matcher:
             for pipe in (child.stdin, child.stdout):
                 with contextlib.suppress(OSError):
                     _pipe(pipe).close()
-
-
-def _ask(child: subprocess.Popen[str], text: str) -> str:
-    """The answer of the process; empty if it was killed."""
-    with contextlib.suppress(OSError):
-        _pipe(child.stdin).write(_line(text))
-        _pipe(child.stdin).flush()
-        return _pipe(child.stdout).readline()
-    return ""
 
 
 def _line(value: Any) -> str:

@@ -76,9 +76,13 @@ class Delimited:
         csv.field_size_limit(MAX_FIELD_LENGTH)
         with _reading(path), path.open(encoding=_ENCODING, newline="") as file:
             try:
-                self.header = _header(path, next(self._reader(file), []))
+                self.header = [name.strip() for name in next(self._reader(file), [])]
             except csv.Error as error:
                 raise ScriptError(f"{path.name}:1: {_explain(error)}") from None
+        if not any(self.header):
+            raise ScriptError(f"{path.name}:1: no header; the first line names the columns")
+        if twice := sorted(name for name, count in Counter(self.header).items() if count > 1):
+            raise ScriptError(f"{path.name}:1: column {twice[0]!r} appears twice in the header")
 
     def __iter__(self) -> Iterator[list[str]]:
         with _reading(self._path), self._path.open(encoding=_ENCODING, newline="") as file:
@@ -123,16 +127,6 @@ def _explain(error: csv.Error) -> str:
     if "unexpected end" in str(error):
         return "a quote is not closed; double a quote inside a quoted field"
     return f"{error}; double a quote inside a quoted field"
-
-
-def _header(path: Path, names: list[str]) -> list[str]:
-    header = [name.strip() for name in names]
-    if not any(header):
-        raise ScriptError(f"{path.name}:1: no header; the first line names the columns")
-    twice = sorted(name for name, count in Counter(header).items() if count > 1)
-    if twice:
-        raise ScriptError(f"{path.name}:1: column {twice[0]!r} appears twice in the header")
-    return header
 
 
 def _jsonl(path: Path) -> Iterator[tuple[int, TableRow]]:

@@ -171,7 +171,10 @@ def read_training(path: Path | None) -> Iterator[Question]:
 
 def explain(error: BaseException, path: Path) -> str:
     """An exception in one line, with the file and line in the interface's folder where it was raised."""
-    text = " ".join(_message(error).split())
+    try:
+        text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
+    except Exception:  # a class of the interface, whose __str__ may fail too
+        text = ""
     folder = path.absolute().parent
     frames = [
         frame
@@ -180,13 +183,6 @@ def explain(error: BaseException, path: Path) -> str:
     ]
     location = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}{': ' if text else ''}{text}{location}"
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error).encode(errors="backslashreplace").decode()
-    except Exception:  # a class of the interface, whose __str__ may fail too
-        return ""
 
 
 class Caller:

@@ -111,7 +111,15 @@ def write_matrix(recipe: MatrixRecipe, path: Path, *, force: bool = False) -> li
             stored[start:stop] = rows_of(recipe, image_effects, start, stop)
         stored.flush()
         _write_labels(labels, image_effects)
-        truth.write_bytes(msgspec.json.format(msgspec.json.encode(_truth(recipe)), indent=1) + b"\n")
+        made_of = {
+            "subjects": recipe.subjects,
+            "images": recipe.images,
+            "separation": recipe.separation,
+            "components": {effect.name: effect.sd**2 for effect in recipe.effects} | {"noise": 1.0},
+            "levels": {effect.name: effect.levels for effect in recipe.effects if effect.levels is not None},
+            "seed": recipe.seed,
+        }
+        truth.write_bytes(msgspec.json.format(msgspec.json.encode(made_of), indent=1) + b"\n")
     return files
 
 
@@ -126,14 +134,3 @@ def _write_labels(path: Path, image_effects: ImageEffects) -> None:
             who = f"p{subject + 1:0{width[0]}}"
             more = [int(image_effects.levels[name][index]) + 1 for name in others]
             table.writerow([f"{who}_{image + 1:0{width[1]}}", who, image + 1, *more])
-
-
-def _truth(recipe: MatrixRecipe) -> dict[str, object]:
-    return {
-        "subjects": recipe.subjects,
-        "images": recipe.images,
-        "separation": recipe.separation,
-        "components": {effect.name: effect.sd**2 for effect in recipe.effects} | {"noise": 1.0},
-        "levels": {effect.name: effect.levels for effect in recipe.effects if effect.levels is not None},
-        "seed": recipe.seed,
-    }

@@ -40,7 +40,12 @@ def label(raw: object) -> str:
     """A label as text; 3 and '3' are the same label."""
     if isinstance(raw, str):
         text = raw.strip()
-        return text if text.isascii() else _writable(text)
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise AnswerError(f"label {shown(text)} is not valid Unicode text; decode it properly") from None
+        return text
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int):
@@ -48,14 +53,6 @@ def label(raw: object) -> str:
     if isinstance(raw, float) and math.isfinite(raw):
         return str(int(raw)) if raw.is_integer() else repr(raw)
     raise AnswerError(f"label {shown(raw)} is neither text nor a number")
-
-
-def _writable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise AnswerError(f"label {shown(text)} is not valid Unicode text; decode it properly") from None
-    return text
 
 
 def with_values(raw: object) -> tuple[object, Mapping[str, float | None] | None]:
