@@ -33,16 +33,19 @@ class TestRunOptions(
 
 def find_transcripts(words: Sequence[str], options: DownloadOptions, *, told_apart: bool = True) -> OpenedTranscripts:
     """The transcripts that the user named; says where they came from before they are read."""
-    found = open_transcripts(words, options, told_apart=told_apart)
-    for note in found.notes:
+    opened = open_transcripts(words, options, told_apart=told_apart)
+    for note in opened.notes:
         remark(f"hate: {note}")
-    return OpenedTranscripts(found.sources)
+    return OpenedTranscripts(opened.sources)
 
 
 def find_or_run(words: Sequence[str], options: TestRunOptions, *, told_apart: bool = True) -> OpenedTranscripts:
     """The same for words that may be tests, which are run first."""
     tests = [is_test(word, options.libraries) for word in words]
-    _check_run_options(words, tests, options)
+    if options.output is not None and sum(tests) != 1:
+        raise UsageError("-o FILE is where the transcript of a test goes; name one test")
+    if not any(tests):
+        refuse_run_options(options, f"{words[0]} is a transcript, or not the name of a test")
     if options.output is not None and options.output.exists():
         # What is read beside the test is not overwritten by its run, whatever it is called.
         beside = [word for word, test in zip(words, tests, strict=True) if not test and word != "-"]
@@ -63,17 +66,12 @@ def find_ranks(words: Sequence[str], options: TestRunOptions) -> list[Given]:
     return [next(sources) if word in others else word for word in words]
 
 
-def _check_run_options(words: Sequence[str], tests: Sequence[bool], options: TestRunOptions) -> None:
-    if options.output is not None and sum(tests) != 1:
-        raise UsageError("-o FILE is where the transcript of a test goes; name one test")
-    if not any(tests):
-        refuse_run_options(options, f"{words[0]} is a transcript, or not the name of a test")
-
-
 def refuse_run_options(options: TestRunOptions, why: str) -> None:
     """Raise an error if an option says how a test is run, and none is."""
-    declared = [one for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for one in declared_options(kind)]
-    flags = {"output": "-o"} | {one.name: one.flag for one in declared}
+    declared = [
+        known for kind in (InterfaceOptions, ParamOptions, ExecutionOptions) for known in declared_options(kind)
+    ]
+    flags = {"output": "-o"} | {known.name: known.flag for known in declared}
     given = options.changed()
     for name, flag in flags.items():
         if name in given:

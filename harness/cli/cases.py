@@ -62,8 +62,8 @@ def diff_command(a: str, b: str, options: DiffCommandOptions) -> None:
     \b
     hate diff wisard witch --outcome FP --sort -score_a
     """
-    one, other = find_transcripts([a, b], options).sources
-    _print_cases(compare_cases(one, other, options), output_format(options.style))
+    first, second = find_transcripts([a, b], options).sources
+    _print_cases(compare_cases(first, second, options), output_format(options.style))
 
 
 def _print_cases(result: CasesResult | DifferencesResult, style: Format) -> None:
@@ -131,13 +131,18 @@ def cases_command(test: str, options: CaseListCommandOptions) -> None:
 
 def _table(records: Sequence[dict[str, Any]]) -> Table:
     """A column for each column of the cases, after those that every test has."""
-    fixed = [name for name in ("id", "input", "expect", "positive", "truth") if any(name in one for one in records)]
-    own = list(dict.fromkeys(name for one in records for name in one.get("columns", {})))
-    rows: list[list[Cell]] = [
-        [*(_cell(one.get(name)) for name in fixed), *(_cell(one.get("columns", {}).get(name)) for name in own)]
-        for one in records
+    fixed = [
+        name for name in ("id", "input", "expect", "positive", "truth") if any(name in record for record in records)
     ]
-    return Table([*fixed, *own], rows)
+    columns = list(dict.fromkeys(name for record in records for name in record.get("columns", {})))
+    rows: list[list[Cell]] = [
+        [
+            *(_cell(record.get(name)) for name in fixed),
+            *(_cell(record.get("columns", {}).get(name)) for name in columns),
+        ]
+        for record in records
+    ]
+    return Table([*fixed, *columns], rows)
 
 
 def _cell(value: Any) -> Cell:

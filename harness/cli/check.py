@@ -86,7 +86,7 @@ def check_command(paths: Sequence[str]) -> int:
     bad = 0
     for file in files:
         try:
-            for line in _kind(file, named=file in named)(file):
+            for line in _check_of(file, named=file in named)(file):
                 print(safe(f"{file}: {line}"))
         except HateError as error:
             bad += 1
@@ -102,20 +102,17 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         raise UsageError(f"{path}: no such file or folder")
     names = (f"*{SUFFIX}", "interface.py", "interface.toml", "*.jsonl", "*.jsonl.gz", "*.parquet")
-    found = sorted({file for name in names for file in path.rglob(name) if "__pycache__" not in file.parts})
-    tables = {table for script in found if script.name.endswith(SUFFIX) for table in _tables(script)}
-    if not found:
+    files = sorted({file for name in names for file in path.rglob(name) if "__pycache__" not in file.parts})
+    # Files in a script's folder that look like transcripts but are its tables, also where the script has mistakes.
+    scripts = [file for file in files if file.name.endswith(SUFFIX)]
+    tables = {(script.parent / name).resolve() for script in scripts for name in table_names(script)}
+    if not files:
         raise UsageError(f"{path}: no script (*{SUFFIX}), interface or transcript in there")
-    others = {file for file in found if file.suffix == Form.PARQUET and not is_parquet_transcript(file)}
-    return [file for file in found if file.resolve() not in tables and file not in others]
+    others = {file for file in files if file.suffix == Form.PARQUET and not is_parquet_transcript(file)}
+    return [file for file in files if file.resolve() not in tables and file not in others]
 
 
-def _tables(script: Path) -> Iterator[Path]:
-    """Files in a script's folder that look like transcripts but are its tables, also where the script has mistakes."""
-    yield from ((script.parent / name).resolve() for name in table_names(script))
-
-
-def _kind(file: Path, *, named: bool) -> Callable[[Path], Iterator[str]]:
+def _check_of(file: Path, *, named: bool) -> Callable[[Path], Iterator[str]]:
     if file.name.endswith(SUFFIX):
         return _check_script
     if file.suffix == ".py" and not named:
@@ -166,23 +163,23 @@ def _check_truths(cases: CaseSet, mistakes: Mistakes) -> None:
 def _load_all(file: Path) -> tuple[CaseSet, set[str]]:
     """The cases and the inputs of the training part; a ScriptError has the mistakes of the script and of all tables."""
     mistakes = Mistakes(str(file))
-    found = read_script(file, mistakes)
-    script, places, trained = replace(found.script, confined=FOR_OTHERS), {}, set[str]()
-    if not found.has_cases:
+    reading = read_script(file, mistakes)
+    script, data_paths, trained = replace(reading.script, confined=FOR_OTHERS), {}, set[str]()
+    if not reading.has_cases:
         mistakes.raise_if_any()
     try:
-        places = fetch_data(script)
+        data_paths = fetch_data(script)
     except HateError as error:
         mistakes.add(_without_name(error, file))
     cases = None
-    if places or not script.file.data or script.file.cases.glob is None:
+    if data_paths or not script.file.data or script.file.cases.glob is None:
         before = mistakes.count
-        cases = read_cases(script, places, mistakes)
+        cases = read_cases(script, data_paths, mistakes)
         if mistakes.count == before:
             _check_truths(cases, mistakes)
-    if not found.is_wrong(("train",)):
+    if not reading.is_wrong(("train",)):
         try:
-            trained = {_key(question.input) for question in training(script, places)}
+            trained = {_key(question.input) for question in training(script, data_paths)}
         except HateError as error:
             for line in _without_name(error, file).splitlines():
                 mistakes.add(line.strip())
@@ -223,8 +220,8 @@ def _check_interface(file: Path) -> Iterator[str]:
 
 def _read_interface(file: Path) -> Iterator[str]:
     """Code that nobody named is not run: it may have come with a test from elsewhere."""
-    found = read_python(file)
-    yield f"a valid interface: {found.name} {found.version} (python); read, not run".replace("  ", " ")
+    source = read_python(file)
+    yield f"a valid interface: {source.name} {source.version} (python); read, not run".replace("  ", " ")
 
 
 def _check_transcript(file: Path) -> Iterator[str]:

@@ -88,8 +88,10 @@ class LazyGroup(click.Group):
         """Import the command's module."""
         if cmd_name in COMMANDS:
             module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
-            own = f"{cmd_name}_command"
-            command: click.Command = getattr(module, own) if hasattr(module, own) else module.COMMANDS[cmd_name]
+            attribute = f"{cmd_name}_command"
+            command: click.Command = (
+                getattr(module, attribute) if hasattr(module, attribute) else module.COMMANDS[cmd_name]
+            )
             return command
         entry = PLUGINS.find(cmd_name)
         return None if entry is None else _load(entry)

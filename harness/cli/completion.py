@@ -17,15 +17,15 @@ Completion = Callable[[click.Context, click.Parameter, str], list[Any]]
 
 def _or_files(names: list[str], incomplete: str) -> list[CompletionItem]:
     """Names that go on as the word begins; where there is none, files."""
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]
 
 
 def complete_test(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of tests for the shell, and files."""
     from harness.script.library import find_all
 
-    return _or_files(sorted({found.name for found in find_all()}), incomplete)
+    return _or_files(sorted({entry.name for entry in find_all()}), incomplete)
 
 
 def complete_interface(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -49,7 +49,7 @@ def _test_params(ctx: click.Context) -> dict[str, Any]:
     from harness.script.library import find_script
     from harness.script.load import load_script
 
-    named = next((found for name in ("test", "tests", "transcripts") if (found := ctx.params.get(name))), None)
+    named = next((given for name in ("test", "tests", "transcripts") if (given := ctx.params.get(name))), None)
     # While an option still lacks its value, click has not given the words before it to the arguments.
     words = [named] if isinstance(named, str) else [*(named or ()), *ctx.args]
     if not words:

@@ -58,21 +58,15 @@ class CornerOptions(OptionSet):
 
 def _options(view: CurveView) -> Any:
     """The options of a command: those of the view, of all curves, and `--axes` if there is a choice."""
-    own: dict[str, Any] = {"__doc__": f"Options of `hate {view.name}`."}
+    members: dict[str, Any] = {"__doc__": f"Options of `hate {view.name}`."}
     if len(view.axes) > 1:
         first, *_ = view.axes
         words = "Scale of the picture's axes."
-        own["__annotations__"] = {"axes": str}
-        own["axes"] = option("--axes", words, default=first, choices=tuple(view.axes), needs=CURVE_PICTURES)
+        members["__annotations__"] = {"axes": str}
+        members["axes"] = option("--axes", words, default=first, choices=tuple(view.axes), needs=CURVE_PICTURES)
     corner: tuple[type[OptionSet], ...] = (CornerOptions,) if view.corner else ()
     bases: tuple[type, ...] = (*corner, view.options, CurveCommandOptions)
-    return type(f"{view.name.capitalize()}CommandOptions", bases, own)
-
-
-def _command(view: CurveView, call: Callable[..., None]) -> click.Command:
-    """A command that calls a function with transcripts and options."""
-    decorated = transcripts_argument(command_options(_options(view))(call))
-    return click.command(view.name, help=view.help)(decorated)
+    return type(f"{view.name.capitalize()}CommandOptions", bases, members)
 
 
 def _print_curves(view: CurveView) -> Callable[..., None]:
@@ -116,6 +110,7 @@ def _draw(result: "CurveResult", options: DrawingOptions) -> None:
         remark(f"gnuplot script: {options.gnuplot}")
 
 
-COMMANDS = {
-    name: _command(view, _print_ranks if name == "cmc" else _print_curves(view)) for name, view in VIEWS.items()
-}
+COMMANDS: dict[str, click.Command] = {}
+for view in VIEWS.values():
+    call = command_options(_options(view))(_print_ranks if view.name == "cmc" else _print_curves(view))
+    COMMANDS[view.name] = click.command(view.name, help=view.help)(transcripts_argument(call))

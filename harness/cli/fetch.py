@@ -62,46 +62,38 @@ def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
     hate fetch hdigits
     hate fetch hdigits/wisard
     """
-    found: list[FetchedPart] = []
+    parts: list[FetchedPart] = []
     for word in words:
-        if _is_transcript(word):
-            found.append(_transcript(word))
+        if "/" in word and "://" not in word and not Path(word).exists() and not word.endswith(".toml"):
+            source = KnownTranscripts().published(word)
+            if source.note:
+                remark(f"hate: {source.note}")
+            parts.append((source.full_name.rpartition("/")[0], f"transcript {source.stem}", source.path))
             continue
         script = find_test(word, options.libraries, runs.note)
-        found += _parts(script)
-        found += _transcripts(script) if options.transcripts else []
-        found += _interfaces(script, options.interfaces) if options.interfaces is not None else []
-    rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in found]
+        parts += _parts(script)
+        parts += _transcripts(script) if options.transcripts else []
+        parts += _interfaces(script, options.interfaces) if options.interfaces is not None else []
+    rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in parts]
     payload = {"fetched": [dict(zip(("test", "part", "path"), row, strict=True)) for row in rows]}
     emit(options.style, Table(["test", "part", "path"], rows), payload)
 
 
-def _is_transcript(word: str) -> bool:
-    return "/" in word and "://" not in word and not Path(word).exists() and not word.endswith(".toml")
-
-
-def _transcript(word: str) -> FetchedPart:
-    found = KnownTranscripts().published(word)
-    if found.note:
-        remark(f"hate: {found.note}")
-    return found.full_name.rpartition("/")[0], f"transcript {found.stem}", found.path
-
-
 def _parts(script: Script) -> list[FetchedPart]:
-    places = fetch_data(script)
-    load_cases(script, places)
+    paths = fetch_data(script)
+    load_cases(script, paths)
     label = f"{script.name}@{script.version}"
-    return [(label, "script", script.path), *((label, f"data {name}", path) for name, path in places.items())]
+    return [(label, "script", script.path), *((label, f"data {name}", path) for name, path in paths.items())]
 
 
 def _transcripts(script: Script) -> list[FetchedPart]:
     among = sites()
     label = f"{script.name}@{script.version}"
     shared = site_transcripts_of(script.name, script.digest, among)
-    found = [(label, f"transcript {source.stem}", source.path) for source in shared]
+    parts = [(label, f"transcript {source.stem}", source.path) for source in shared]
     for note in among.notes:
         remark(f"hate: {note}")
-    return found
+    return parts
 
 
 def _interfaces(script: Script, folder: Path) -> list[FetchedPart]:
@@ -114,7 +106,7 @@ def _interfaces(script: Script, folder: Path) -> list[FetchedPart]:
         raise UsageError(f"{script.name}: no interfaces are published with it at the sites")
     label = f"{script.name}@{script.version}"
     store = release.catalogue.store
-    return [(label, f"interface {one.name}", copy_interface(store, one, folder)) for one in entries]
+    return [(label, f"interface {entry.name}", copy_interface(store, entry, folder)) for entry in entries]
 
 
 @click.group("cache", cls=CommandGroup, invoke_without_command=True)
@@ -165,7 +157,7 @@ def list_cache(options: CacheListOptions) -> None:
         else:
             rest.setdefault(item.kind, []).append(item)
     words = entry_kinds()
-    rows += [[kind, words[kind], len(found), sum(item.size for item in found)] for kind, found in rest.items()]
+    rows += [[kind, words[kind], len(items), sum(item.size for item in items)] for kind, items in rest.items()]
     entries = [dict(zip(("kind", "what", "entries", "bytes"), row, strict=True)) for row in rows]
     folder = str(cache_folder())
     table = Table(["kind", "what", "entries", "bytes"], rows)

@@ -25,7 +25,6 @@ from harness.report.blocks import Table
 from harness.report.counts import COUNTS, LIMITS, count_cells, count_row, design_remarks, limit_cells, rate_interval
 from harness.report.formats import Format
 from harness.report.numbers import interval_cell
-from harness.site.find_transcripts import Source
 from harness.site.judged import remember_copy
 from harness.transcript.importing.contract import ImportOptions
 from harness.transcript.importing.convert import ImportedTranscript, convert, fold_runs
@@ -83,8 +82,8 @@ def import_command(files: Sequence[Path], options: ImportCommandOptions) -> int:
     """Read and convert everything, then write it."""
     if options.fold and len(set(files)) < len(files):
         raise UsageError("--fold: a file is named twice; each log counts once")
-    found = [read(ForeignFile(file), options) for file in files]
-    runs = fold_runs(found, options) if options.fold else [run for several in found for run in several]
+    imports = [read(ForeignFile(file), options) for file in files]
+    runs = fold_runs(imports, options) if options.fold else [run for several in imports for run in several]
     converted = [convert(imported, options) for imported in runs]
     if options.output is not None and len(converted) > 1:
         raise UsageError(f"-o {options.output}: {len(converted)} transcripts do not fit into one file; leave out -o")
@@ -151,7 +150,9 @@ def _report(tallies: Sequence[_Tally], paths: Sequence[Path], notes: Sequence[st
     values = sum((tally.values for tally in tallies), Counter[str]())
     kept = values_note(values, sum(tally.counts.tests for tally in tallies))
     unknown = [
-        name for name in values if any(name in one.values and one.header.direction(name) is None for one in tallies)
+        name
+        for name in values
+        if any(name in tally.values and tally.header.direction(name) is None for tally in tallies)
     ]
     for note in filter(None, dict.fromkeys([*notes, kept, directions_note(unknown)])):
         remark(note)
@@ -180,20 +181,15 @@ def convert_command(transcript: str, file: Path, options: ConvertOptions) -> Non
     refuse_inputs([("FILE", file)], [source.path])
     check_free([("FILE", file)], force=options.force)
     check_form(file)
-    cases = _checked_cases(source)
+    # Every record is checked, and the SHA-256 of all of them.
+    with open_transcript(source.path, name=source.name) as reader:
+        reader.take_records(record_type(reader.header))
+        cases = sum(map(len, reader.blocks()))
+    if reader.end is None:
+        raise TranscriptError(f"{source.name}: incomplete; finish it with --resume first")
     try:
         store_as(source.path, file)
     except OSError as error:
         raise OutputError(f"{file}: {error.strerror}; choose another place") from None
     remember_copy(source.path, file)
     remark(f"{file}: {cases:,} cases, {file.stat().st_size:,} bytes")
-
-
-def _checked_cases(source: Source) -> int:
-    """How many cases a complete transcript has; every record is checked, and the SHA-256 of all of them."""
-    with open_transcript(source.path, name=source.name) as reader:
-        reader.take_records(record_type(reader.header))
-        cases = sum(map(len, reader.blocks()))
-    if reader.end is None:
-        raise TranscriptError(f"{source.name}: incomplete; finish it with --resume first")
-    return cases

@@ -66,19 +66,16 @@ def _from_all(look: Callable[["Catalogue", str], list[dict[str, Any]]]) -> list[
 
 
 def _first_transcripts(catalogue: "Catalogue", site: str) -> list[dict[str, Any]]:
-    found = [
-        _site_transcript(test, entry, site) for test, entry in islice(_site_transcripts(catalogue), MAX_TRANSCRIPTS + 1)
-    ]
-    if len(found) > MAX_TRANSCRIPTS:
+    published = (
+        _site_transcript(test.name, entry, site)
+        for test in catalogue.tests()
+        if test.transcripts
+        for entry in catalogue.transcripts(catalogue.index_of(test))
+    )
+    entries = list(islice(published, MAX_TRANSCRIPTS + 1))
+    if len(entries) > MAX_TRANSCRIPTS:
         remark(f"{site}: only the first {MAX_TRANSCRIPTS:,} transcripts are listed")
-    return found[:MAX_TRANSCRIPTS]
-
-
-def _site_transcripts(catalogue: "Catalogue") -> Iterator[tuple[str, "TranscriptEntry"]]:
-    for test in catalogue.tests():
-        if test.transcripts:
-            for entry in catalogue.transcripts(catalogue.index_of(test)):
-                yield test.name, entry
+    return entries[:MAX_TRANSCRIPTS]
 
 
 def _site_transcript(test: str, entry: "TranscriptEntry", site: str) -> dict[str, Any]:
@@ -188,21 +185,9 @@ def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
 
 
 def _row(entry: dict[str, Any]) -> list[Cell]:
-    words = params_text(entry["changed"] or {})
-    return [
-        age(entry["when"]),
-        entry["test"],
-        f"{entry['algorithm']} {words}".rstrip(),
-        _cases(entry),
-        entry["rate"],
-        _name(entry),
-    ]
-
-
-def _cases(entry: dict[str, Any]) -> str:
-    if not entry["complete"]:
-        return f"{entry['tests']} incomplete"
-    return entry["part"] or str(entry["tests"])
+    algorithm = f"{entry['algorithm']} {params_text(entry['changed'] or {})}".rstrip()
+    cases = entry["part"] or str(entry["tests"]) if entry["complete"] else f"{entry['tests']} incomplete"
+    return [age(entry["when"]), entry["test"], algorithm, cases, entry["rate"], _name(entry)]
 
 
 def _name(entry: dict[str, Any]) -> str:
@@ -256,10 +241,10 @@ def list_command(options: ListOptions) -> None:
 def _tests(libraries: Sequence[str]) -> tuple[Table, dict[str, Any]]:
     """Every valid test; a remark says what is wrong with each of the others."""
     entries: list[dict[str, Any]] = []
-    found = {entry.path: entry for entry in find_all(libraries)}
+    known = {entry.path: entry for entry in find_all(libraries)}
     for _, folder in library_folders(libraries):
         for path in scripts_in(folder):
-            site = found[path].site if path in found else ""
+            site = known[path].site if path in known else ""
             try:
                 entries += [] if any(e["path"] == path.resolve() for e in entries) else [_test(path, site)]
             except HateError as error:
@@ -297,32 +282,34 @@ def _count(script: Script) -> int | None:
 
 
 def _interfaces() -> tuple[Table, dict[str, Any]]:
-    places = [("here", Path(name)) for name in FILES if Path(name).is_file()]
-    places += list(bundled_interfaces().items())
+    files = [("here", Path(name)) for name in FILES if Path(name).is_file()]
+    files += list(bundled_interfaces().items())
     entries: list[dict[str, Any]] = []
-    for name, path in places:
+    for name, path in files:
         try:
             entries.append({"name": name, **_interface(path)})
         except HateError as error:
             # A bundled interface is valid, but the user may have to copy and compile it first.
             unbuilt = f"{name} must be built first: copy {path.parent} and run make there"
             remark(f"skipped: {error}" if name == "here" else unbuilt)
-    rows = [[e["name"], e["algorithm"], e["version"], e["kind"], _params_text(e["params"])] for e in entries]
+    rows = [
+        [
+            *(e[key] for key in ("name", "algorithm", "version", "kind")),
+            ", ".join(f"{k}={v}" for k, v in e["params"].items()),
+        ]
+        for e in entries
+    ]
     return Table(["name", "algorithm", "version", "kind", "parameters"], rows), {"interfaces": entries}
 
 
 def _interface(path: Path) -> dict[str, Any]:
     """What an interface file says about itself; no code is run to list it."""
     if path.suffix == ".py":
-        found = read_python(path)
-        return {"algorithm": found.name, "version": found.version, "kind": "python", "params": found.params}
+        source = read_python(path)
+        return {"algorithm": source.name, "version": source.version, "kind": "python", "params": source.params}
     loaded = load_interface(str(path))
-    own = {key: param.default for key, param in loaded.params.items()}
-    return {"algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": own}
-
-
-def _params_text(params: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in params.items())
+    params = {key: param.default for key, param in loaded.params.items()}
+    return {"algorithm": loaded.name, "version": loaded.version, "kind": loaded.kind, "params": params}
 
 
 def plugin_groups() -> "tuple[PluginGroup[Any], ...]":

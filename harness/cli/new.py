@@ -75,15 +75,15 @@ def parse_effect(text: str) -> "Effect":
     """NAME=SD, or NAME=SD/LEVELS."""
     from harness.matrices.generate import IMAGE_LEVELS, Effect
 
-    found = _EFFECT.fullmatch(text)
-    if found is None:
+    match = _EFFECT.fullmatch(text)
+    if match is None:
         raise UsageError(f"--effect {text}: write NAME=SD or NAME=SD/LEVELS, such as day=0.3")
-    levels = None if found[3] is None else int(found[3])
-    if found[1] == "id" or (levels is not None and (found[1] in IMAGE_LEVELS or levels < 1)):
+    levels = None if match[3] is None else int(match[3])
+    if match[1] == "id" or (levels is not None and (match[1] in IMAGE_LEVELS or levels < 1)):
         raise UsageError(
-            f"--effect {text}: {found[1]} cannot have {'that name' if found[1] == 'id' else 'these levels'}"
+            f"--effect {text}: {match[1]} cannot have {'that name' if match[1] == 'id' else 'these levels'}"
         )
-    return Effect(found[1], float(found[2]), levels)
+    return Effect(match[1], float(match[2]), levels)
 
 
 PYTHON_INTERFACE = '''\
@@ -161,7 +161,8 @@ def new_interface_command(name: str | None, options: NewInterfaceOptions) -> Non
     for other in FILES:
         if Path(other).exists() and other != path.name:
             raise OutputError(f"{other}: exists, and a folder can have only one interface; nothing was written")
-    _write({path: template.format(name=_checked(name or Path.cwd().name))})
+    word = "".join(char if char.isalnum() or char in "._-" else "-" for char in name or Path.cwd().name) or "mine"
+    _write({path: template.format(name=word)})
     remark(f"{path} written; try: hate run hdigits")
 
 
@@ -187,10 +188,6 @@ def new_script_command(name: str, options: NewScriptOptions) -> None:
     _write(files)
     script = next(iter(files))
     remark(f"{script} written; fill it in, then: hate check {script.parent}")
-
-
-def _checked(name: str) -> str:
-    return "".join(char if char.isalnum() or char in "._-" else "-" for char in name) or "mine"
 
 
 def _write(files: dict[Path, str]) -> None:

@@ -24,11 +24,13 @@ class CommandGroup(click.Group):
         """The list for `--help`."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _first_sentence(command)) for name, command in commands if command is not None])
-
-
-def _first_sentence(command: click.Command) -> str:
-    return " ".join((command.help or "").partition("\n\n")[0].split())
+            formatter.write_dl(
+                [
+                    (name, " ".join((command.help or "").partition("\n\n")[0].split()))
+                    for name, command in commands
+                    if command is not None
+                ]
+            )
 
 
 class Numbers(click.FloatRange):
@@ -36,8 +38,8 @@ class Numbers(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """A number, or an error."""
-        found = super().convert(value, param, ctx)
-        return self.fail(f"{value!r} is not a number.", param, ctx) if found != found else found
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number.", param, ctx) if number != number else number
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -85,17 +87,17 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
     def decorate(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
         def call(**values: Any) -> Any:
-            names = {one.name for one in declared_options(kind)}
+            names = {declared.name for declared in declared_options(kind)}
             values = {name: value for name, value in values.items() if value is not None or name not in names}
             given = {name: values.pop(name) for name in names if name in values}
-            options = _made(kind, given)
+            options = _option_values(kind, given)
             options.check_needs()
             _check_outputs(options, values.values())
             return command(**values, options=options)
 
-        for one in reversed(declared_options(kind)):
-            if one.spec.flags:
-                _click_option(one)(call)
+        for declared in reversed(declared_options(kind)):
+            if declared.spec.flags:
+                _click_option(declared)(call)
         call.option_set = kind  # type: ignore[attr-defined]  # for whoever asks what a command has
         return call
 
@@ -111,12 +113,12 @@ def add_foreign_options(command: click.Command) -> None:
         say(f"hate: {problem}")
     known = {parameter.name for parameter in command.params}
     kind = getattr(command.callback, "option_set", None)
-    for one in declared_options(kind) if kind is not None else ():
-        if one.spec.flags and one.name not in known:
-            _click_option(one)(command)
+    for declared in declared_options(kind) if kind is not None else ():
+        if declared.spec.flags and declared.name not in known:
+            _click_option(declared)(command)
 
 
-def _made(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:
+def _option_values(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:
     options = kind(**given)
     if given.get("offline"):
         from harness.site.config import go_offline, go_online
@@ -137,8 +139,12 @@ def _check_outputs(options: OptionSet, words: Iterable[Any]) -> None:
         return
     from harness.files.outputs import check_free, refuse_inputs
 
-    others = [one for one in declared_options(type(options)) if one.type in (str, Path) and one.spec.writes is None]
-    refuse_inputs(outputs, _files_named([*words, *(getattr(options, one.name) for one in others)]))
+    others = [
+        declared
+        for declared in declared_options(type(options))
+        if declared.type in (str, Path) and declared.spec.writes is None
+    ]
+    refuse_inputs(outputs, _files_named([*words, *(getattr(options, declared.name) for declared in others)]))
     files = options.outputs(Writes.FILE)
     for option_name, path in files:
         if not path.parent.is_dir():
@@ -175,7 +181,7 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
             settings["show_default"] = True
         else:
             settings["help"] = f"{settings['help']}  [default: {spec.shown}]"
-        settings["default"] = _written(declared)
+        settings["default"] = _default_text(declared)
     if spec.completion is not None:
         settings["shell_complete"] = COMPLETIONS[spec.completion]
     return click.option(*spec.flags, declared.name, **settings)
@@ -190,7 +196,7 @@ def _help(spec: OptionSpec) -> str:
     return text.replace("{measures}", measures_for_help())
 
 
-def _written(declared: DeclaredOption) -> Any:
+def _default_text(declared: DeclaredOption) -> Any:
     """The default as a user would write it."""
     if isinstance(declared.default, tuple):
         return (declared.spec.separator or ",").join(map(str, declared.default))

@@ -105,7 +105,7 @@ class PublishOptions(FormatOptions):
     def changes_site(self) -> bool:
         """Whether something about the site itself is to be changed."""
         given = (self.mirrors, self.root_key, self.allow, self.revoke, self.new_root)
-        return any(given) or any(one is not None for one in (self.title, self.url, self.lifetime))
+        return any(given) or any(value is not None for value in (self.title, self.url, self.lifetime))
 
 
 @click.command("publish")
@@ -122,7 +122,8 @@ def publish_command(paths: tuple[Path, ...], options: PublishOptions) -> None:
     hate publish my-test/ mine.jsonl --to ./site
     """
     if options.new_key is not None:
-        _new_key(options.new_key)
+        public = new_key(options.new_key).key
+        remark(f"key in {options.new_key}, keep it secret; its public part, for those who read the site: {public}")
     if options.site is None:
         if paths or options.new_key is None:
             raise UsageError("say where: --to FOLDER")
@@ -145,7 +146,10 @@ def _change_site(paths: tuple[Path, ...], site: Path, options: PublishOptions) -
     elif not (options.tidy or options.pages):
         raise UsageError("nothing to publish; name a test's folder or transcripts")
     if options.tidy:
-        _tidy_site(site, dry=options.dry_run)
+        if options.dry_run:
+            raise UsageError("--tidy and --dry-run exclude one another")
+        removed = tidy(site)
+        remark(f"{site}: {removed.files:,} files removed, {removed.size:,} bytes")
     if not options.dry_run:
         _write_pages(site, options)
 
@@ -165,13 +169,6 @@ def _hand_in(paths: tuple[Path, ...], url: str, options: PublishOptions) -> None
     submit([str(path) for path in paths], given)
 
 
-def _tidy_site(site: Path, *, dry: bool) -> None:
-    if dry:
-        raise UsageError("--tidy and --dry-run exclude one another")
-    removed = tidy(site)
-    remark(f"{site}: {removed.files:,} files removed, {removed.size:,} bytes")
-
-
 def _write_pages(site: Path, options: PublishOptions) -> None:
     """The pages, if they are wanted or there already."""
     if not (options.pages or (site / PAGES).is_file()):
@@ -186,10 +183,6 @@ def _write_pages(site: Path, options: PublishOptions) -> None:
     with show_pages() as advance:
         count = StaticSite(site, private if private.is_dir() else None).write(advance)
     remark(f"{site / 'index.html'}: {count.written:,} of {count.pages:,} pages written")
-
-
-def _new_key(path: Path) -> None:
-    remark(f"key in {path}, keep it secret; its public part, for those who read the site: {new_key(path).key}")
 
 
 def _publish(paths: tuple[Path, ...], site: Path, options: PublishOptions) -> None:
@@ -207,13 +200,10 @@ def _publish_candidates(offered: Sequence[Candidate], site: Path, options: Publi
     if options.dry_run:
         change = dry_run(site, offered, signer=signer, reveal=options.reveal)
     else:
-        change = publish(site, offered, signer=signer, settings=_settings(options), reveal=options.reveal)
+        mirrors = [parse(url).url for url in options.mirrors] if options.mirrors else None
+        settings = SiteSettings(mirrors, options.title, options.url, options.lifetime, _root_change(options))
+        change = publish(site, offered, signer=signer, settings=settings, reveal=options.reveal)
     _print_published(change, site, options)
-
-
-def _settings(options: PublishOptions) -> SiteSettings:
-    mirrors = _addresses(options.mirrors) if options.mirrors else None
-    return SiteSettings(mirrors, options.title, options.url, options.lifetime, _root_change(options))
 
 
 def _root_change(options: PublishOptions) -> RootChange | None:
@@ -245,11 +235,11 @@ def _publish_blind(paths: tuple[Path, ...], site: Path, options: PublishOptions)
         raise UsageError(f"{others[0]}: --blind is for tests; answers are handed in with `hate submit`")
     with tempfile.TemporaryDirectory() as scratch:
         split = [hide_test(path, Path(scratch) if options.dry_run else private) for path in tests]
-        for note in (note for one in split for note in one.notes):
+        for note in (note for hidden in split for note in hidden.notes):
             remark(f"hate: {note}")
         only = split[0].candidate.test_name if len(split) == 1 else ""
         offered = read_candidates(interfaces, name=options.name, for_test=options.for_test or only)
-        _publish_candidates([*(one.candidate for one in split), *offered], site, options)
+        _publish_candidates([*(hidden.candidate for hidden in split), *offered], site, options)
     if not options.dry_run:
         remark(f"hate: the truth is in {private}; keep it, and never serve or copy it with the site")
 
@@ -259,12 +249,8 @@ def _by_name(paths: tuple[Path, ...]) -> dict[str, Path]:
     missing = [str(path) for path in paths if not path.exists()]
     known = KnownTranscripts().names() if missing else set()
     names = [text for text in missing if text in known]
-    found = find_transcripts(names, DownloadOptions()).sources if names else []
-    return {source.typed: source.path for source in found}
-
-
-def _addresses(mirrors: tuple[str, ...]) -> list[str]:
-    return [parse(url).url for url in mirrors]
+    sources = find_transcripts(names, DownloadOptions()).sources if names else []
+    return {source.typed: source.path for source in sources}
 
 
 def _print_published(change: SiteChange, site: Path, options: PublishOptions) -> None:

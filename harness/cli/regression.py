@@ -59,7 +59,8 @@ def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
     hate test hdigits --baseline last-week.jsonl --junit results.xml
     hate test tests/ --known-failures known.txt
     """
-    _check(options)
+    if options.quiet + options.silent + options.verbose > 1:
+        raise UsageError("--quiet, --silent and --verbose exclude one another")
     rules = read_rules(options)
     plans = [make_plan(test, options.interface, options) for word in tests for test in _tests_in(word)]
     if options.output is not None and len(plans) > 1:
@@ -80,11 +81,6 @@ def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
         text = "".join(f"{line}\n" for line in junit_lines(suites))
         write_output(options.junit, text, force=options.force, what="the table of results")
     return 0 if all(result.passed for result in results) else 1
-
-
-def _check(options: RegressionOptions) -> None:
-    if options.quiet + options.silent + options.verbose > 1:
-        raise UsageError("--quiet, --silent and --verbose exclude one another")
 
 
 def _tests_in(word: str) -> list[str]:
@@ -110,7 +106,6 @@ class CaseLog:
         self._shown = self._hidden = 0
 
     def add(self, trial: Trial, tally: CaseTally) -> None:
-        """See a case."""
         known = tally.is_known(trial)
         if self._options.junit is not None:
             self._suite.cases.append(self._junit_case(trial, known=known))
@@ -130,10 +125,10 @@ class CaseLog:
 
     def finish(self, result: RegressionResult) -> JunitSuite:
         """The suite, with what was asked of the test as a whole."""
-        for one in result.requirements:
-            if one.text:
-                status = JunitStatus.PASSED if one.holds else JunitStatus.FAILED
-                self._suite.cases.append(JunitCase(one.name, 0.0, status, one.text))
+        for requirement in result.requirements:
+            if requirement.text:
+                status = JunitStatus.PASSED if requirement.holds else JunitStatus.FAILED
+                self._suite.cases.append(JunitCase(requirement.name, 0.0, status, requirement.text))
         return self._suite
 
     def _junit_case(self, trial: Trial, *, known: bool) -> JunitCase:
@@ -164,7 +159,11 @@ def summary_lines(result: RegressionResult, options: RegressionOptions) -> list[
         lines.append(f"{result.name}: {len(tally.passing):,} known failures pass now: {names}{more}")
     lines += [f"{result.name}: {result.label_remark}"] if result.label_remark else []
     words = {True: "passed", False: "FAILED"}
-    lines += [f"{result.name}: {one.name}: {words[one.holds]}: {one.text}" for one in result.requirements if one.text]
+    lines += [
+        f"{result.name}: {requirement.name}: {words[requirement.holds]}: {requirement.text}"
+        for requirement in result.requirements
+        if requirement.text
+    ]
     return list(map(safe, lines))
 
 

@@ -80,10 +80,10 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     if options.train_folds is not None:
         from harness.api.train_folds import run_train_folds
 
-        found = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
-        emit_result(found, options.style)
-        errors = options.strict and any(one.counts.ER for one in found.runs)
-        return 1 if errors or any(one.all_errors for one in found.runs) else 0
+        folds = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
+        emit_result(folds, options.style)
+        errors = options.strict and any(fold.counts.ER for fold in folds.runs)
+        return 1 if errors or any(fold.all_errors for fold in folds.runs) else 0
     finished = run(plan, target, progress())
     result = finish_run(plan, finished)
     if options.style == Format.TRANSCRIPT and finished.path is not None:
@@ -125,10 +125,10 @@ def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:
     for missing in sorted(wanted - known):
         raise UsageError(f"--case {missing}: no such case; {_hint(missing, plan)}")
     status = 0
-    for found in ask(plan, wanted):
-        lines = trial_details(found.case, found.reply, found.trial) if verbose else [trial_line(found.trial)]
+    for asked in ask(plan, wanted):
+        lines = trial_details(asked.case, asked.reply, asked.trial) if verbose else [trial_line(asked.trial)]
         print("\n".join(lines))
-        status = status if found.trial.outcome.success else 1
+        status = status if asked.trial.outcome.success else 1
     return status
 
 

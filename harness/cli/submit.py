@@ -58,23 +58,23 @@ def submit(words: Sequence[str], options: SubmitOptions) -> None:
     checked = check_all(client, files)
     if client.note:
         remark(f"hate: {client.note}")
-    for note in (note for one in checked for note in one.notes):
+    for note in (note for submission in checked for note in submission.notes):
         remark(f"hate: {note}")
     rows: list[list[Cell]] = []
     refusals: list[HateError] = []
-    for one in checked:
+    for submission in checked:
         try:
-            receipt = None if options.dry_run else client.send(one)
+            receipt = None if options.dry_run else client.send(submission)
         except HateError as error:
             refusals.append(error)
             continue
-        said = ("would be sent", "", "") if receipt is None else (receipt.result, receipt.page, receipt.message)
-        rows.append([f"{one.test}/{one.name}", *said[:2]])
-        if said[2]:
-            remark(said[2])
+        answer = ("would be sent", "", "") if receipt is None else (receipt.result, receipt.page, receipt.message)
+        rows.append([f"{submission.test}/{submission.name}", *answer[:2]])
+        if answer[2]:
+            remark(answer[2])
     if rows:
-        _print(rows, options)
-    _raise(refusals)
+        _print_submitted(rows, options)
+    _raise_refusals(refusals)
 
 
 def word_name(word: str) -> str:
@@ -82,14 +82,14 @@ def word_name(word: str) -> str:
     return "" if Path(word).exists() or is_url(word) else word.rpartition("/")[2]
 
 
-def _print(rows: list[list[Cell]], options: SubmitOptions) -> None:
+def _print_submitted(rows: list[list[Cell]], options: SubmitOptions) -> None:
     base = options.site.rstrip("/")
     payload = [{"name": row[0], "result": row[1], "page": f"{base}{row[2]}" if row[2] else None} for row in rows]
     table = Table(["what", "result", "page"], [[row[0], row[1], f"{base}{row[2]}" if row[2] else ""] for row in rows])
     emit(options.style, table, {"site": options.site, "submitted": payload})
 
 
-def _raise(refusals: list[HateError]) -> None:
+def _raise_refusals(refusals: list[HateError]) -> None:
     if len(refusals) == 1:
         raise refusals[0]
     if refusals:
