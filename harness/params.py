@@ -141,7 +141,7 @@ def similar(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that a misspelt one most likely means; two letters in the wrong order are the likeliest slip."""
     names = sorted(known)
     swapped = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1)}
-    near = [one for one in names if one in swapped and one != name]
+    near = [known for known in names if known in swapped and known != name]
     return next(iter(near or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
 
 

@@ -144,13 +144,13 @@ class PluginGroup(Generic[T]):
             return self._loaded[name][1]
         if name in (here := self.here()):
             return here[name]
-        found = [plugin for plugin in installed(self.group) if plugin.name == name]
-        if not found:
+        plugins = [plugin for plugin in installed(self.group) if plugin.name == name]
+        if not plugins:
             return None
-        if len(found) > 1:
-            both = " and ".join(f"{plugin.package} {plugin.version}" for plugin in found)
+        if len(plugins) > 1:
+            both = " and ".join(f"{plugin.package} {plugin.version}" for plugin in plugins)
             raise UsageError(f"{self.group}: {name}: provided by two packages, {both}; uninstall one of them")
-        return self.load(found[0])
+        return self.load(plugins[0])
 
     def load(self, plugin: Plugin) -> T:
         """The object of another package's entry, checked."""

@@ -23,9 +23,9 @@ def group_limit(root: Path = _ROOT) -> float:
         _, controllers, group = line.split(":", 2)
         mount = root / "sys/fs/cgroup" / ("" if not controllers else "cpu")
         if not controllers or "cpu" in controllers.split(","):
-            place = PurePosixPath(group)
+            path_in_group = PurePosixPath(group)
             # In a container, its own group is often where the root is.
-            folders = [mount, *(mount / str(part).lstrip("/") for part in (place, *place.parents))]
+            folders = [mount, *(mount / str(part).lstrip("/") for part in (path_in_group, *path_in_group.parents))]
             limits += [_quota(folder) for folder in folders]
     return min(limits)
 

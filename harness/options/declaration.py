@@ -265,8 +265,8 @@ class OptionSet:
     def outputs(self, *kinds: Writes) -> list[tuple[str, Path]]:
         """The options that were given and name what is written, of these kinds or of all, and what they name."""
         wanted = kinds or tuple(Writes)
-        written = [one for one in own_options(type(self)) if one.spec.writes in wanted]
-        named = [(one.spec.flags[0], getattr(self, one.name)) for one in written]
+        written = [declared for declared in own_options(type(self)) if declared.spec.writes in wanted]
+        named = [(declared.spec.flags[0], getattr(self, declared.name)) for declared in written]
         return [(flag, path) for flag, path in named if path is not None]
 
     def check_needs(self) -> None:
@@ -274,7 +274,7 @@ class OptionSet:
 
         Not when a set is made: a set that takes over a part of another's options need not have the other one.
         """
-        declared = {one.name: one for one in own_options(type(self))}
+        declared = {known.name: known for known in own_options(type(self))}
         given = self.changed()
         for name in given:
             needed = [declared[other] for other in declared[name].spec.needs if other in declared]

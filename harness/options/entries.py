@@ -30,15 +30,15 @@ class AddedOptions:
         """What `where` names, which must be a subclass."""
         plugin = next(group.plugin(self.name) for group in GROUPS if isinstance(self, group.kind))
         about = f"{plugin or self.name}: {self.where}"
-        found = load_object(self.where, about)
-        if not (isinstance(found, type) and issubclass(found, kind)):
+        loaded = load_object(self.where, about)
+        if not (isinstance(loaded, type) and issubclass(loaded, kind)):
             raise UsageError(f"{about} is not a subclass of {kind.__module__}.{kind.__name__}")
-        return found
+        return loaded
 
     def asked(self, options: OptionSet) -> bool:
         """Whether one of its options was given, other than those that only go with another one."""
         given = options.changed()
-        return any(one.name in given for one in declared_options(self.options) if not one.spec.needs)
+        return any(declared.name in given for declared in declared_options(self.options) if not declared.spec.needs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,12 +17,12 @@ PICTURES = ("plot", "scores", "gnuplot")
 def inches(text: str) -> float:
     """The width of a picture: inches, or the columns of a journal."""
     try:
-        found = COLUMNS.get(text.strip().lower()) or float(text)
+        width = COLUMNS.get(text.strip().lower()) or float(text)
     except ValueError:
         raise ValueError(f"'{text}' is not a width; write inches, such as 3.3, or 1column, or 2column") from None
-    if found not in WIDTHS:
-        raise ValueError(f"{found:g} inches: a picture is {WIDTHS.low:g} to {WIDTHS.high:g} inches wide")
-    return found
+    if width not in WIDTHS:
+        raise ValueError(f"{width:g} inches: a picture is {WIDTHS.low:g} to {WIDTHS.high:g} inches wide")
+    return width
 
 
 @dataclass(frozen=True)

@@ -114,12 +114,12 @@ SECONDS = Range(0, 1e9, low_open=True, high_open=True)
 def seconds(text: str) -> float:
     """A time above 0."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         raise ValueError(f"'{text}' is not a number of seconds") from None
-    if found not in SECONDS:
-        raise ValueError(f"{found:g} is not a number of seconds above 0")
-    return found
+    if number not in SECONDS:
+        raise ValueError(f"{number:g} is not a number of seconds above 0")
+    return number
 
 
 JOBS = Range(1, 1000)
@@ -129,10 +129,10 @@ def job_count(text: str) -> int:
     """A number of jobs; 'auto' is as many as there are cores to use."""
     if text.strip().casefold() == "auto":
         return usable_cores()
-    found = int(text) if text.strip().isdecimal() and len(text) < 10 else 0
-    if found not in JOBS:
+    count = int(text) if text.strip().isdecimal() and len(text) < 10 else 0
+    if count not in JOBS:
         raise ValueError(f"'{text}' is not a number of jobs; write 1 to {JOBS.high:g}, or auto")
-    return found
+    return count
 
 
 class OfflineOptions(OptionSet):

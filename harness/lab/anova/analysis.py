@@ -58,7 +58,7 @@ def analyse_variance(runs: Sequence[Run], by: str, design: DesignOptions, *, par
         terms = variance_terms(aligned.success.astype(np.float64), factors, sampling.sample)
     except ValueError as error:
         raise UsageError(f"--by {by}: {error}") from None
-    p_values = adjusted([np.nan if one.test is None else one.test.p_value for one in terms], Multiplicity.HOLM)
+    p_values = adjusted([np.nan if term.test is None else term.test.p_value for term in terms], Multiplicity.HOLM)
     tested = []
     for term, p_adjusted in zip(terms, p_values.tolist(), strict=True):
         test = term.test

@@ -70,8 +70,8 @@ def variance_terms(values: FloatArray, factors: Sequence[Factor], sample: Sample
     return [*terms, *model.terms(blocks | pairs, list(pairs), by_name)] if pairs else terms
 
 
-def _check_size(own: Sequence[int], rows: int) -> None:
-    columns = 1 + sum(own) + sum(a * b for a, b in combinations(own, 2))
+def _check_size(levels: Sequence[int], rows: int) -> None:
+    columns = 1 + sum(levels) + sum(a * b for a, b in combinations(levels, 2))
     if columns > MAX_COLUMNS or columns * rows > MAX_NUMBERS:
         raise ValueError(f"{columns:,} coefficients are too many; take fewer columns, or bins of a number, COLUMN:3")
 
@@ -107,16 +107,18 @@ class _Model:
         beta = inverse @ (x.T @ (weights * self.values.ravel()))
         rest = self.values.ravel() - x @ beta
         units = self._unit_values(x, rest) @ inverse
-        own = {name: [i for i, column in enumerate(kept) if column and names[column - 1] == name] for name in tested}
+        own_columns = {
+            name: [i for i, column in enumerate(kept) if column and names[column - 1] == name] for name in tested
+        }
         error = float(weights @ rest**2) / max(self.values.size - len(kept), 1)
         return [
             VarianceTerm(
                 name,
                 len(at),
                 self._share(beta[at], inverse[np.ix_(at, at)], error * len(at), error) if at else 0.0,
-                self._test(beta[at], units[:, at], [factors[one] for one in name]) if at else None,
+                self._test(beta[at], units[:, at], [factors[factor] for factor in name]) if at else None,
             )
-            for name, at in own.items()
+            for name, at in own_columns.items()
         ]
 
     def _unit_values(self, x: FloatArray, rest: FloatArray) -> FloatArray:

@@ -251,8 +251,8 @@ def _search(x: FloatArray, step: FloatArray, counts: FloatArray, value: float) -
     while size > 1e-10:
         there = x + size * step
         if there[1] > 0 and (np.diff(there[2:]) > 0).all():
-            found = _likelihood(there, counts)
-            if found is not None and found.value >= value - 1e-14:
+            likelihood = _likelihood(there, counts)
+            if likelihood is not None and likelihood.value >= value - 1e-14:
                 return there
         size /= 2
     raise ValueError(_NO_FIT)
@@ -323,9 +323,9 @@ def _curve(cases: ScoredCases, inside: BoolArray | None) -> _Curve:
     require_both(cases)
     counted = np.ones(cases.positive.size, dtype=np.bool_) if inside is None else inside
     category = np.zeros(cases.positive.size, dtype=np.intp)
-    own = ScoredCases(cases.better[counted], cases.positive[counted], None, cases.larger_is_better)
+    chosen = ScoredCases(cases.better[counted], cases.positive[counted], None, cases.larger_is_better)
     if counted.any():
-        category[counted] = score_categories(own)
+        category[counted] = score_categories(chosen)
     counts = _counts(category, cases.positive, cases.weight * counted)
     start = None
     try:

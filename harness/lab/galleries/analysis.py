@@ -45,30 +45,34 @@ class GallerySets:
 
 def sets_of(matrix: Matrix, column: str) -> GallerySets:
     """The sets by a column; people without an image in each set are left out."""
-    rows, columns = (_places(labels, column, matrix.name) for labels in (matrix.rows, matrix.columns))
+    rows, columns = (_image_indices(labels, column, matrix.name) for labels in (matrix.rows, matrix.columns))
     names = list(dict.fromkeys(label for _, label in columns))
     everybody = list(dict.fromkeys(person for person, _ in [*columns, *rows]))
-    people = [one for one in everybody if all((one, name) in rows and (one, name) in columns for name in names)]
+    people = [
+        person for person in everybody if all((person, name) in rows and (person, name) in columns for name in names)
+    ]
     if len(names) < 2 or len(people) < 2:
         counts = f"there are {len(names)} and {len(people)}"
         raise UsageError(
             f"--by {column}: two or more values are needed, and two or more people with an image of each; {counts}"
         )
     left_out = sorted(set(everybody) - set(people))
-    tables = [np.array([[side[one, name] for name in names] for one in people], np.intp) for side in (rows, columns)]
+    tables = [
+        np.array([[side[person, name] for name in names] for person in people], np.intp) for side in (rows, columns)
+    ]
     return GallerySets(column, names, people, left_out, tables[0], tables[1])
 
 
-def _places(labels: Labels, column: str, name: str) -> dict[tuple[str, str], int]:
+def _image_indices(labels: Labels, column: str, name: str) -> dict[tuple[str, str], int]:
     pairs = zip(labels.column(SUBJECT).tolist(), labels.column(column).tolist(), strict=True)
-    places: dict[tuple[str, str], int] = {}
-    for place, pair in enumerate(pairs):
-        if pair in places:
+    indices: dict[tuple[str, str], int] = {}
+    for index, pair in enumerate(pairs):
+        if pair in indices:
             who, what = pair
             remedy = "a gallery has one image per person; choose with --gallery and --probe"
             raise DataError(f"{name}: '{who}' has two images with {column}={what}; {remedy}")
-        places[pair] = place
-    return places
+        indices[pair] = index
+    return indices
 
 
 RANKS = 10
@@ -127,10 +131,10 @@ def compare_galleries(matrix: Matrix, options: "GalleriesOptions") -> tuple[Gall
     design = replace(options, stratum=(SUBJECT,)) if options.stratum is None and options.psu is None else options
     last = partitions[-1]
     experiments = [last.experiment(matrix, number) for number in range(len(last.names))]
-    curves = [match_curve(ranks_of_matrix(one, design), options) for one in experiments]
+    curves = [match_curve(ranks_of_matrix(experiment, design), options) for experiment in experiments]
     people, left_out = len(partitions[0].people), partitions[0].left_out
-    found = GalleryComparison(matrix.name, options.by, people, left_out, options.permutations, options.seed, tests)
-    return found, curves
+    comparison = GalleryComparison(matrix.name, options.by, people, left_out, options.permutations, options.seed, tests)
+    return comparison, curves
 
 
 def _test(matrix: Matrix, sets: GallerySets, permutations: int, seed: int, *, mixed: bool) -> GalleryTest:

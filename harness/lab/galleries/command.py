@@ -20,6 +20,8 @@ class GalleriesOptions(PermutationTestOptions, MatrixOptions, RankCurveOptions, 
     """Options of `hate galleries`."""
 
     by: str = option("--by COLUMN", "The images of each value of this column are the gallery in turn.")
+    # Every probe of a matrix weighs the same.
+    weights: str | None = option(default=None)
     mix: bool = option("--mix", "Also give each gallery an equal share of all images.", default=False)
 
 
@@ -36,8 +38,8 @@ def galleries(
 
     options = GalleriesOptions.given(options, settings)
     compared = [compare_galleries(matrix, options) for matrix in read_matrices(matrices, options)]
-    curves = [curve for _, own in compared for curve in own]
-    return GalleriesResult([one for one, _ in compared], curves, options.confidence)
+    curves = [curve for _, of_gallery in compared for curve in of_gallery]
+    return GalleriesResult([comparison for comparison, _ in compared], curves, options.confidence)
 
 
 class GalleriesCommandOptions(GalleriesOptions, PlotOptions, FormatOptions):

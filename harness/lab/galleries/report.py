@@ -47,25 +47,23 @@ class GalleriesResult(PictureResult):
 def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:
     """Curves of all galleries, and the tests."""
     blocks: list[Block] = [rank_table(curves, confidence)]
-    blocks += [Paragraphs(lines)] if (lines := rank_band_lines(curves)) else []
+    blocks += [Paragraphs(bands)] if (bands := rank_band_lines(curves)) else []
     blocks += [Heading("Do the galleries differ?"), table_of(_tested(comparisons), _EFFECTS)]
-    return [
-        *blocks,
-        Paragraphs([line for one in comparisons for line in _gallery_lines(one)] + _gallery_meaning(comparisons)),
-    ]
+    lines = [line for comparison in comparisons for line in _gallery_lines(comparison)]
+    return [*blocks, Paragraphs(lines + _gallery_meaning(comparisons))]
 
 
 _Tested = tuple[GalleryComparison, GalleryTest]
 
 
 def _tested(comparisons: Sequence[GalleryComparison]) -> list[_Tested]:
-    return [(one, test) for one in comparisons for test in one.tests]
+    return [(comparison, test) for comparison in comparisons for test in comparison.tests]
 
 
 def _extreme(tested: _Tested, which: Callable[..., tuple[float, str]]) -> tuple[float, str]:
     """The best or the worst gallery with its rate at rank 1; of equal ones the first."""
     rates = zip(tested[1].rates[:, 0].tolist(), tested[1].galleries, strict=True)
-    return which(rates, key=lambda one: one[0])
+    return which(rates, key=lambda pair: pair[0])
 
 
 def _extreme_columns(name: str, which: Callable[..., tuple[float, str]]) -> list[Column[_Tested]]:

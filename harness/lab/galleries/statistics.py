@@ -73,27 +73,27 @@ def gallery_effect(
     if sets < 2 or people < 2 or rows.shape != columns.shape:
         raise ValueError(f"{people} people with {sets} images: expected two or more of each")
     probes = np.repeat(rows.reshape(-1), sets)
-    own = np.repeat(columns, sets, axis=0).reshape(-1)
-    image_sets = _ImageSets(rank_bits([matrix], probes, own, larger_is_better=[larger_is_better]), columns, ranks)
+    enrolled = np.repeat(columns, sets, axis=0).reshape(-1)
+    image_sets = _ImageSets(rank_bits([matrix], probes, enrolled, larger_is_better=[larger_is_better]), columns, ranks)
     rates = image_sets.rates(np.broadcast_to(np.arange(sets), (1, people, sets)))[0]
     apart = abs(rates[:, None] - rates[None])
     as_far, pair_as_far = np.ones(ranks), np.ones((sets, sets, ranks))
     step = max(1, _BLOCK // (people * ranks))
     for start in range(0, permutations, step):
         size = min(step, permutations - start)
-        drawn = image_sets.rates(np.argsort(rng.random((size, people, sets)), axis=2))
-        widest = np.ptp(drawn, axis=1)
+        exchanged = image_sets.rates(np.argsort(rng.random((size, people, sets)), axis=2))
+        widest = np.ptp(exchanged, axis=1)
         # All rates have one denominator: equal ones differ by rounding only.
         as_far += (widest >= np.ptp(rates, axis=0) - 1e-9).sum(axis=0)
         pair_as_far += (widest[:, None, None] >= apart - 1e-9).sum(axis=0)
     return GalleryEffect(rates, as_far / (permutations + 1), pair_as_far / (permutations + 1))
 
 
-def mixed(places: IntArray) -> IntArray:
+def mixed(images: IntArray) -> IntArray:
     """The images (people, sets) with the set labels rotated by one from person to person.
 
     Each set then holds equally many images of every original set, give or take one.
     """
-    people, sets = places.shape
+    people, sets = images.shape
     rotated = (np.arange(sets) - np.arange(people)[:, None]) % sets
-    return np.asarray(np.take_along_axis(places, rotated, axis=1))
+    return np.asarray(np.take_along_axis(images, rotated, axis=1))

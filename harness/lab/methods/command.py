@@ -33,7 +33,7 @@ def methods(
 
     options = MethodsOptions.given(options, settings)
     ranked, notes = ranks_of(given, options)
-    return MethodsResult([compare_methods(one, limit=options.ranks, seed=options.seed) for one in ranked], notes)
+    return MethodsResult([compare_methods(ranks, limit=options.ranks, seed=options.seed) for ranks in ranked], notes)
 
 
 class MethodsCommandOptions(MethodsOptions, TestRunOptions, PlotOptions, FormatOptions):

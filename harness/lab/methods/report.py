@@ -47,15 +47,15 @@ class MethodsResult(PictureResult):
 def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
     """Standard errors by method, and with one unit fewer in each stratum."""
     blocks: list[Block] = []
-    for one in comparisons:
-        shown = [rank for rank in METHOD_RANKS if rank <= one.rates.size]
-        blocks += [Heading(f"{one.name}: standard errors over the rank"), method_table(one, shown)]
-        if one.se_with_a_unit_less:
+    for comparison in comparisons:
+        shown = [rank for rank in METHOD_RANKS if rank <= comparison.rates.size]
+        blocks += [Heading(f"{comparison.name}: standard errors over the rank"), method_table(comparison, shown)]
+        if comparison.se_with_a_unit_less:
             blocks += [
-                Heading(f"By BRR, with {one.units_per_stratum} units per stratum, and with one fewer"),
-                unit_table(one, shown),
+                Heading(f"By BRR, with {comparison.units_per_stratum} units per stratum, and with one fewer"),
+                unit_table(comparison, shown),
             ]
-        blocks.append(Paragraphs(_method_lines(one)))
+        blocks.append(Paragraphs(_method_lines(comparison)))
     return blocks
 
 
@@ -76,14 +76,14 @@ def unit_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
 
 def tidy_method_table(comparisons: Sequence[MethodComparison]) -> Table:
     """Every rank, for programs."""
-    most = max(len(one.se_with_a_unit_less) for one in comparisons)
+    most = max(len(comparison.se_with_a_unit_less) for comparison in comparisons)
     fewer = (f"brr without unit {n + 1}" for n in range(most))
     rows: list[list[Cell]] = []
-    for one in comparisons:
-        missing = [None] * (most - len(one.se_with_a_unit_less))
-        errors = (*one.se.values(), *one.se_with_a_unit_less)
-        for rank, rate in zip(one.ranks, one.rates.tolist(), strict=True):
-            rows.append([one.name, rank, rate, *_se_cells(errors, rank), *missing])
+    for comparison in comparisons:
+        missing = [None] * (most - len(comparison.se_with_a_unit_less))
+        errors = (*comparison.se.values(), *comparison.se_with_a_unit_less)
+        for rank, rate in zip(comparison.ranks, comparison.rates.tolist(), strict=True):
+            rows.append([comparison.name, rank, rate, *_se_cells(errors, rank), *missing])
     return Table(["name", "rank", "rate", *map(method_label, comparisons[0].se), *fewer], rows).tidied()
 
 
@@ -109,15 +109,17 @@ def _method_lines(comparison: MethodComparison) -> list[str]:
 
 def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
-    panels = sum(1 + bool(one.se_with_a_unit_less) for one in comparisons)
+    panels = sum(1 + bool(comparison.se_with_a_unit_less) for comparison in comparisons)
     with Picture(look, height=PANEL * panels, panels=panels) as page:
         sheets = iter(page.panels)
-        for one in comparisons:
-            _error_lines(page, next(sheets), one, {method_label(name): se.tolist() for name, se in one.se.items()})
-            if one.se_with_a_unit_less:
-                named = {f"{one.units_per_stratum} units": one.se["brr"].tolist()}
-                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(one.se_with_a_unit_less)}
-                _error_lines(page, next(sheets), one, named)
+        for comparison in comparisons:
+            _error_lines(
+                page, next(sheets), comparison, {method_label(name): se.tolist() for name, se in comparison.se.items()}
+            )
+            if comparison.se_with_a_unit_less:
+                named = {f"{comparison.units_per_stratum} units": comparison.se["brr"].tolist()}
+                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(comparison.se_with_a_unit_less)}
+                _error_lines(page, next(sheets), comparison, named)
     return page
 
 

@@ -88,10 +88,10 @@ def _mixed(comparison: Comparison, pair: Pair) -> MixedEffect | None:
         unit[case] = np.unique(sample.unit_of_case, return_inverse=True)[1]
     rows = _rows(*_tallies(aligned.success[[pair.a, pair.b]], case, unit))
     try:
-        found = fit_mixed(rows, units=has_units)
+        model = fit_mixed(rows, units=has_units)
     except (ValueError, np.linalg.LinAlgError):
         return None
-    return _effect(found, has_units=has_units)
+    return _effect(model, has_units=has_units)
 
 
 def _tallies(success: BoolArray, case: IntArray, unit: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -101,23 +101,23 @@ def _tallies(success: BoolArray, case: IntArray, unit: IntArray) -> tuple[IntArr
     cases. Without units, this holds for the cases themselves.
     """
     cases = unit.size
-    hits = [np.bincount(case, weights=own, minlength=cases).astype(np.intp) for own in success]
+    hits = [np.bincount(case, weights=run, minlength=cases).astype(np.intp) for run in success]
     tally = np.column_stack([*hits, np.bincount(case, minlength=cases)])
     kinds, kind = np.unique(tally, axis=0, return_inverse=True)
-    own = np.where(unit >= 0, unit, np.arange(cases))
-    order = np.lexsort((kind, own))
-    starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+    unit_or_case = np.where(unit >= 0, unit, np.arange(cases))
+    order = np.lexsort((kind, unit_or_case))
+    starts = np.flatnonzero(np.diff(unit_or_case[order], prepend=-1))
     members = np.split(kind[order], starts[1:])
     seen: dict[bytes, int] = {}
     counts: list[int] = []
     chosen: list[IntArray] = []
-    for one in members:
-        place = seen.setdefault(one.tobytes(), len(chosen))
-        if place == len(chosen):
-            chosen.append(one)
+    for member in members:
+        index = seen.setdefault(member.tobytes(), len(chosen))
+        if index == len(chosen):
+            chosen.append(member)
             counts.append(0)
-        counts[place] += 1
-    sizes = [one.size for one in chosen]
+        counts[index] += 1
+    sizes = [member.size for member in chosen]
     units = np.repeat(np.arange(len(chosen)), sizes)
     times = np.repeat(np.array(counts, dtype=np.float64), sizes)
     return kinds[np.concatenate(chosen)], units if (unit >= 0).all() else np.full(units.size, -1), times
@@ -137,23 +137,23 @@ def _rows(tally: IntArray, unit: IntArray, times: FloatArray) -> MixedRows:
     )
 
 
-def _effect(found: MixedLogit, *, has_units: bool) -> MixedEffect | None:
-    log_odds, se = float(found.coefficients[1]), float(found.se[1])
+def _effect(model: MixedLogit, *, has_units: bool) -> MixedEffect | None:
+    log_odds, se = float(model.coefficients[1]), float(model.se[1])
     if not (np.isfinite(se) and se > 0):
         return None
-    return MixedEffect(log_odds, se, found.p_value(1), found.case_sd, found.unit_sd if has_units else None)
+    return MixedEffect(log_odds, se, model.p_value(1), model.case_sd, model.unit_sd if has_units else None)
 
 
 def _blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[Block]:
     """What other methods say, and where they disagree with the verdict."""
     columns: list[Column[SecondOpinion]] = [
-        Column("pair", lambda one: f"{one.a} - {one.b}"),
+        Column("pair", lambda opinion: f"{opinion.a} - {opinion.b}"),
         Column("odds_ratio", _odds_ratio, head="odds ratio", form=".3f"),
         Column("se", "mixed.se", head="se of its log", form=".3f"),
         Column("p_value", "mixed.p_value", head="p mixed", form=P),
         *chance_columns("bayes"),
     ]
-    units = any(one.mixed is not None and one.mixed.unit_sd is not None for one in opinions)
+    units = any(opinion.mixed is not None and opinion.mixed.unit_sd is not None for opinion in opinions)
     effects = "cases and the units that they come from" if units else "cases"
     basis = [
         f"Mixed: a logistic model in which {effects} differ at random (Laplace); the odds ratio is of the first over "
@@ -166,23 +166,24 @@ def _blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[B
     return [Heading("Second opinions"), table_of(opinions, columns), Paragraphs([*basis, *lines])]
 
 
-def _odds_ratio(one: SecondOpinion) -> float | None:
-    return None if one.mixed is None else exp(one.mixed.log_odds)
+def _odds_ratio(opinion: SecondOpinion) -> float | None:
+    return None if opinion.mixed is None else exp(opinion.mixed.log_odds)
 
 
 def _disagreements(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[str]:
     lines = []
-    for pair, one in zip(comparison.pairs, opinions, strict=True):
-        both = f"{one.a} and {one.b}"
-        if one.mixed is None:
+    for pair, opinion in zip(comparison.pairs, opinions, strict=True):
+        both = f"{opinion.a} and {opinion.b}"
+        if opinion.mixed is None:
             lines.append(
                 f"{both}: the model has no finite estimate, because one side wins all discordant cases, or none."
             )
-        elif one.agree is False:
-            found = "a difference" if one.mixed.p_value <= comparison.alpha else "no difference"
+        elif opinion.agree is False:
+            p = opinion.mixed.p_value
+            shown = "a difference" if p <= comparison.alpha else "no difference"
             other = "a difference" if pair.p_decisive <= comparison.alpha else "none"
             lines.append(
-                f"{both}: the opinions disagree; the model shows {found} ({p_text(one.mixed.p_value)}), the verdict "
+                f"{both}: the opinions disagree; the model shows {shown} ({p_text(p)}), the verdict "
                 f"{other} ({p_text(pair.p_decisive)}). The verdict rests on fewer assumptions: the model takes "
                 "difficulty to be normally distributed, and speaks of odds for a given case, not of rates."
             )

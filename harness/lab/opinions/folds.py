@@ -71,9 +71,9 @@ class FoldsExtension(SuccessExtension):
 
     def add(self, result: CompareResult, options: CompareOptions) -> Addition:
         """Every pair over the folds that a column names."""
-        own = FoldsOptions.taken_from(options)
-        opinions = _opinions(result.comparison, own.folds or "", own.rope)
-        return Addition([one.record() for one in opinions], _blocks(opinions), self.remarks(result, options))
+        settings = FoldsOptions.taken_from(options)
+        opinions = _opinions(result.comparison, settings.folds or "", settings.rope)
+        return Addition([opinion.record() for opinion in opinions], _blocks(opinions), self.remarks(result, options))
 
 
 def _opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpinion]:
@@ -83,7 +83,7 @@ def _opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpin
         raise UsageError(f"--folds {column}: all cases are in one fold; name the column that tells folds apart")
     weights = comparison.sampling.sample.weights
     sizes = np.bincount(codes, weights=weights)
-    rates = np.stack([np.bincount(codes, weights=weights * one) / sizes for one in comparison.aligned.success])
+    rates = np.stack([np.bincount(codes, weights=weights * success) / sizes for success in comparison.aligned.success])
     share, names, opinions = float(shares.mean()), comparison.names, []
     for pair in comparison.pairs:
         differences = rates[pair.a] - rates[pair.b]
@@ -96,14 +96,14 @@ def _opinions(comparison: Comparison, column: str, rope: float) -> list[FoldOpin
 def _folds(comparison: Comparison, column: str) -> IntArray:
     """The fold of each answer, numbered densely."""
     aligned = comparison.aligned
-    found = aligned.column(column)
-    if found is None or not (found.codes >= 0).any():
+    folds = aligned.column(column)
+    if folds is None or not (folds.codes >= 0).any():
         raise UsageError(
             f"--folds {column}: no such column in these transcripts; {nearest(column, aligned.column_names())}"
         )
-    if (found.codes < 0).any():
-        raise UsageError(f"--folds {column}: {int((found.codes < 0).sum()):,} cases have no value, and so no fold")
-    return np.asarray(np.unique(found.codes, return_inverse=True)[1], dtype=np.intp)
+    if (folds.codes < 0).any():
+        raise UsageError(f"--folds {column}: {int((folds.codes < 0).sum()):,} cases have no value, and so no fold")
+    return np.asarray(np.unique(folds.codes, return_inverse=True)[1], dtype=np.intp)
 
 
 def _test_shares(comparison: Comparison, codes: IntArray) -> FloatArray:
@@ -124,7 +124,7 @@ def _p_value(differences: FloatArray, share: float) -> float:
 def _blocks(opinions: Sequence[FoldOpinion]) -> list[Block]:
     """A row for each pair, and what it rests on."""
     columns: list[Column[FoldOpinion]] = [
-        Column("pair", lambda one: f"{one.a} - {one.b}"),
+        Column("pair", lambda opinion: f"{opinion.a} - {opinion.b}"),
         Column("difference", "mean", form=".4f"),
         Column("spread", head="over folds"),
         Column("p_value", head="p", form=P),

@@ -59,9 +59,9 @@ class MixedLogit:
     unit_sd: float
     log_likelihood: float
 
-    def p_value(self, place: int) -> float:
+    def p_value(self, index: int) -> float:
         """Wald's test of a coefficient, two-sided."""
-        return math.erfc(abs(float(self.coefficients[place] / self.se[place])) / math.sqrt(2))
+        return math.erfc(abs(float(self.coefficients[index] / self.se[index])) / math.sqrt(2))
 
 
 def fit_mixed(rows: MixedRows, *, cases: bool = True, units: bool = True) -> MixedLogit:
@@ -77,7 +77,7 @@ def fit_mixed(rows: MixedRows, *, cases: bool = True, units: bool = True) -> Mix
     start = np.concatenate((_start(rows), [1.0] * (cases + units)))
     bounds = [(-2 * _LARGEST, 2 * _LARGEST)] * p + [(0.0, 20.0)] * (cases + units)
     # Steps of the usual size would drown in the rounding of the mode.
-    found = minimize(
+    minimum = minimize(
         model.deviance,
         start,
         method="L-BFGS-B",
@@ -85,7 +85,7 @@ def fit_mixed(rows: MixedRows, *, cases: bool = True, units: bool = True) -> Mix
         bounds=bounds,
         options={"ftol": 1e-13, "gtol": 1e-6, "finite_diff_rel_step": 1e-4},
     )
-    best = np.asarray(found.x)
+    best = np.asarray(minimum.x)
     if (np.abs(best[:p]) > _LARGEST).any():
         raise ValueError("the model has no finite estimate: an outcome never happens, or always")
     covariance = np.linalg.pinv(_second_derivatives(model.deviance, best) / 2)

@@ -77,10 +77,10 @@ def _allowed(rows: IntArray, columns: IntArray, sides: Sequence[_ImageSide], sam
     """Which pairs the rule allows, (rows, columns)."""
     probes, gallery = sides
     allowed = same[rows][:, None] != columns
-    for one, other in zip(probes.differ, gallery.differ, strict=True):
-        allowed &= one[rows][:, None] != other[columns]
-    for one, other in zip(probes.agree, gallery.agree, strict=True):
-        allowed &= one[rows][:, None] == other[columns]
+    for probe_values, gallery_values in zip(probes.differ, gallery.differ, strict=True):
+        allowed &= probe_values[rows][:, None] != gallery_values[columns]
+    for probe_values, gallery_values in zip(probes.agree, gallery.agree, strict=True):
+        allowed &= probe_values[rows][:, None] == gallery_values[columns]
     return np.asarray(allowed)
 
 

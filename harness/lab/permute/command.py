@@ -62,9 +62,9 @@ def permute(
 
     options = PermuteOptions.given(options, settings)
     read = read_matrices(matrices, options)
-    found = permuted_rates(read, options)
+    rates = permuted_rates(read, options)
     both = options.sampling == "both"
-    return PermutationResult(found, permuted_rates(read, replace(options, sampling="unbalanced")) if both else None)
+    return PermutationResult(rates, permuted_rates(read, replace(options, sampling="unbalanced")) if both else None)
 
 
 class PermuteCommandOptions(PermuteOptions, PlotOptions, FormatOptions):
@@ -85,6 +85,6 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
     hate permute pca.npy lda.npy --labels images.csv --differ day
     """
     check_plot(options.plot)
-    found = permute(matrices, options)
-    draw(found, options)
-    emit_result(found, options.style)
+    result = permute(matrices, options)
+    draw(result, options)
+    emit_result(result, options.style)

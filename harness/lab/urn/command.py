@@ -93,12 +93,12 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
     check_plot(options.plot)
     if _are_matrices(transcripts):
         refuse_run_options(options, f"{transcripts[0]} is a similarity matrix")
-        found = urn(transcripts, options)
+        result = urn(transcripts, options)
     else:
         _check_no_matrix(transcripts, options)
-        found = urn(find_or_run(transcripts, options), options)
-    draw(found, options)
-    emit_result(found, options.style)
+        result = urn(find_or_run(transcripts, options), options)
+    draw(result, options)
+    emit_result(result, options.style)
 
 
 def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any) -> "UrnResult":

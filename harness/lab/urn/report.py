@@ -87,16 +87,16 @@ def urn_table(experiment: UrnExperiment) -> Table:
 
 
 def _row(row: UrnRow, *, several: bool) -> list[Cell]:
-    one = row.mixing
+    mixing = row.mixing
     cells: list[Cell] = [row.run] if several else []
     cells += [
         Number(None) if row.threshold is None else ExactNumber(row.threshold),
-        one.rate,
-        Number(one.sample_variance, ".3g"),
+        mixing.rate,
+        Number(mixing.sample_variance, ".3g"),
     ]
     for design in DESIGNS:
-        ratio = one.ratio(design)
-        cells += [Number(ratio, ".2f"), p_cell(one.p_values[design])]
+        ratio = mixing.ratio(design)
+        cells += [Number(ratio, ".2f"), p_cell(mixing.p_values[design])]
     return [*cells, ", ".join(row.compatible) or "none"]
 
 

@@ -162,7 +162,7 @@ def _predicted(success: BoolArray, trials: Trials) -> dict[str, FloatArray]:
     order = np.argsort(trials.trial, kind="stable")
     ends = np.cumsum(np.bincount(trials.trial))[:-1]
     by_trial = [design_variances(success[at], trials.group[at]) for at in np.split(order, ends)]
-    return {design: np.mean([getattr(one, design) for one in by_trial], axis=0) for design in DESIGNS}
+    return {design: np.mean([getattr(trial, design) for trial in by_trial], axis=0) for design in DESIGNS}
 
 
 def _p_values(draw: Callable[[], FloatArray], variance: FloatArray, permutations: int) -> FloatArray:
@@ -170,9 +170,9 @@ def _p_values(draw: Callable[[], FloatArray], variance: FloatArray, permutations
     above, below = np.ones((2, variance.size))
     high, low = variance * (1 - _ROUNDING), variance * (1 + _ROUNDING)
     for _ in range(permutations):
-        drawn = draw().var(axis=0, ddof=1)
-        above += drawn >= high
-        below += drawn <= low
+        variance = draw().var(axis=0, ddof=1)
+        above += variance >= high
+        below += variance <= low
     return np.asarray(np.minimum(2 * np.minimum(above, below) / (permutations + 1), 1.0))
 
 

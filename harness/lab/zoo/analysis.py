@@ -128,14 +128,15 @@ def _kinds(
         "wolves": quarters(np.nan_to_num(as_other, nan=-np.inf))[1],
         **{name: first & second for name, (first, second) in pairs.items()},
     }
-    found = {name: overlap(*pair) for name, pair in pairs.items()}
-    p_values = adjusted([one.p_value for one in found.values()], Multiplicity.HOLM).tolist()
-    return members, {name: replace(one, p_adjusted=p) for (name, one), p in zip(found.items(), p_values, strict=True)}
+    overlaps = {name: overlap(*pair) for name, pair in pairs.items()}
+    p_values = adjusted([animal.p_value for animal in overlaps.values()], Multiplicity.HOLM).tolist()
+    tested = zip(overlaps.items(), p_values, strict=True)
+    return members, {name: replace(animal, p_adjusted=p) for (name, animal), p in tested}
 
 
 def _comparisons(aligned: AlignedRuns, columns: tuple[str, str]) -> _Comparisons:
-    found = subject_labels(aligned, columns)
-    labels, numbers = np.unique(np.concatenate(found), return_inverse=True)
+    subjects = subject_labels(aligned, columns)
+    labels, numbers = np.unique(np.concatenate(subjects), return_inverse=True)
     claimed, other = np.split(numbers.astype(np.int64), 2)
     [scored] = aligned.curve_cases()
     _check_pairs(aligned, columns, claimed == other)
@@ -146,9 +147,9 @@ def _comparisons(aligned: AlignedRuns, columns: tuple[str, str]) -> _Comparisons
 def _check_pairs(aligned: AlignedRuns, columns: tuple[str, str], same: BoolArray) -> None:
     wrong = same != aligned.positive
     if wrong.any():
-        place = int(wrong.argmax())
-        kind, what = ("positive", "two different") if aligned.positive[place] else ("negative", "the same")
+        index = int(wrong.argmax())
+        kind, what = ("positive", "two different") if aligned.positive[index] else ("negative", "the same")
         raise UsageError(
-            f"--subjects {','.join(columns)}: case '{aligned.ids[place]}' is {kind}, but has {what} subjects; name the "
+            f"--subjects {','.join(columns)}: case '{aligned.ids[index]}' is {kind}, but has {what} subjects; name the "
             "columns of who was claimed and who it was"
         )

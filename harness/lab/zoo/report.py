@@ -57,8 +57,13 @@ def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:
 
 def _animal_table(zoo: Zoo) -> Table:
     rows: list[list[Cell]] = [
-        [name, one.count, Number(one.expected, ".1f"), *map(p_cell, (one.p_value, one.p_adjusted, one.p_binomial))]
-        for name, one in zoo.animals.items()
+        [
+            name,
+            animal.count,
+            Number(animal.expected, ".1f"),
+            *map(p_cell, (animal.p_value, animal.p_adjusted, animal.p_binomial)),
+        ]
+        for name, animal in zoo.animals.items()
     ]
     return Table(["kind", "people", "expected", "p", "p Holm", "p binomial"], rows)
 
@@ -69,7 +74,7 @@ def _lines(zoo: Zoo) -> list[str]:
         if test is not None:
             shown = _WHAT[name] if test.p_value <= 0.05 else f"it was not shown that {_WHAT[name]}"
             lines.append(f"{name}: {shown} (Kruskal and Wallis's test: {p_text(test.p_value)}).")
-    more = [name for name, one in zoo.animals.items() if one.p_adjusted is not None and one.p_adjusted <= 0.05]
+    more = [name for name, animal in zoo.animals.items() if animal.p_adjusted is not None and animal.p_adjusted <= 0.05]
     if more:
         lines.append(f"More {' and '.join(more)} than chance gives.")
     else:
@@ -88,8 +93,10 @@ def subject_table(zoos: Sequence[Zoo], most: int | None = None) -> Table:
     """A row for each person, those with the lowest genuine scores first in a report."""
     rows: list[list[Cell]] = []
     for zoo in zoos:
-        subjects = zoo.subjects if most is None else sorted(zoo.subjects, key=lambda one: one.genuine_mean)[:most]
-        for one in subjects:
-            means = map(finite, (one.genuine_mean, one.impostor_mean, one.claimed_mean, one.other_mean))
-            rows.append([zoo.name, one.name, one.genuine, one.impostor, *means, " ".join(one.kinds)])
+        subjects = (
+            zoo.subjects if most is None else sorted(zoo.subjects, key=lambda subject: subject.genuine_mean)[:most]
+        )
+        for subject in subjects:
+            means = map(finite, (subject.genuine_mean, subject.impostor_mean, subject.claimed_mean, subject.other_mean))
+            rows.append([zoo.name, subject.name, subject.genuine, subject.impostor, *means, " ".join(subject.kinds)])
     return Table([*_SUBJECT, "kinds"], rows)

@@ -46,10 +46,10 @@ def kruskal_wallis(values: FloatArray, groups: IntArray) -> RankTest | None:
 
     names, number = np.unique(groups, return_inverse=True)
     n, sizes = values.size, np.bincount(number)
-    _, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    _, code, ties = np.unique(values, return_inverse=True, return_counts=True)
     if names.size < 2 or ties.size < 2:
         return None
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[code]
     sums = np.bincount(number, weights=ranks)
     raw = 12 / (n * (n + 1)) * float((sums**2 / sizes).sum()) - 3 * (n + 1)
     statistic = raw / (1 - float((ties**3.0 - ties).sum()) / (n**3 - n))
