@@ -28,27 +28,24 @@ _WORD = 64
 class RankBits:
     """For each pair of a probe and its right gallery image, the columns that score at least as well, in every matrix.
 
-    `bits` has the shape (words, pairs, matrices); `place` is the bit of each column of the matrix.
+    `bits` has the shape (words, pairs, matrices); `bit_of_column` is the bit of each column of the matrix.
     """
 
     bits: WordArray
-    place: IntArray
+    bit_of_column: IntArray
 
     def ranks(self, pairs: IntArray, gallery: IntArray) -> CountArray:
         """Ranks (experiments, people, matrices) of pairs (experiments, people) in galleries (experiments, columns).
 
         A gallery must hold the pair's own column, and no other image of the same person.
         """
-        mask = self._masks(gallery)
+        chosen = np.zeros((len(gallery), self.bits.shape[0] * _WORD), dtype=np.bool_)
+        chosen[np.arange(len(gallery))[:, None], self.bit_of_column[gallery]] = True
+        mask = _packed(chosen)
         rank = np.zeros((*pairs.shape, self.bits.shape[2]), dtype=np.uint32)
         for word, part in enumerate(self.bits):
             rank += _bit_count(part[pairs] & mask[:, word, None, None])
         return rank
-
-    def _masks(self, gallery: IntArray) -> WordArray:
-        chosen = np.zeros((len(gallery), self.bits.shape[0] * _WORD), dtype=np.bool_)
-        chosen[np.arange(len(gallery))[:, None], self.place[gallery]] = True
-        return _packed(chosen)
 
 
 def rank_bits(
@@ -60,8 +57,8 @@ def rank_bits(
 ) -> RankBits:
     """Compare the score of each pair (row, column) with all columns that occur in any pair."""
     used = np.unique(columns)
-    place = np.full(matrices[0].shape[1], -1, dtype=np.intp)
-    place[used] = np.arange(used.size)
+    bit_of_column = np.full(matrices[0].shape[1], -1, dtype=np.intp)
+    bit_of_column[used] = np.arange(used.size)
     words = -(-used.size // _WORD)
     bits = np.empty((words, rows.size, len(matrices)), dtype=np.uint64)
     step = max(1, _BLOCK // (words * _WORD))
@@ -69,13 +66,13 @@ def rank_bits(
         for start in range(0, rows.size, step):
             at = slice(start, start + step)
             part = matrix[rows[at]]
-            own, others = part[np.arange(len(part)), columns[at], None], part[:, used]
+            genuine, others = part[np.arange(len(part)), columns[at], None], part[:, used]
             if np.isnan(others).any():
                 raise ValueError(f"matrix {number}: a score is not a number; give the worst score instead")
             as_good = np.zeros((len(part), words * _WORD), dtype=np.bool_)
-            as_good[:, : used.size] = others >= own if larger else others <= own
+            as_good[:, : used.size] = others >= genuine if larger else others <= genuine
             bits[:, at, number] = _packed(as_good).T
-    return RankBits(bits, place)
+    return RankBits(bits, bit_of_column)
 
 
 def _packed(flags: npt.NDArray[np.bool_]) -> WordArray:

@@ -43,7 +43,7 @@ def test_agrees_with_full_enumeration(rule: PermuteOptions, larger: bool) -> Non
     truth = enumerate_draws(matrix, exchangeable(matrix, rule)[0], 1)
     total = sum(truth.values())
     options = replace(rule, experiments=40_000, ranks=3, sampling="unbalanced", seed=1)
-    found = permuted_rates([matrix], options).permuted.found[:, 0, 0]
+    found = permuted_rates([matrix], options).permuted.identified[:, 0, 0]
     for count in range(4):
         share = truth[count] / total
         # Five standard errors of a share of 40,000 draws.
@@ -81,9 +81,9 @@ def test_draws_depend_only_on_the_seed_and_not_on_blocks_or_other_algorithms() -
         assert (whole == parts).all()
     options = PermuteOptions(experiments=300, ranks=5, seed=7)
     alone, together = permuted_rates([a], options), permuted_rates([b, a], options)
-    assert (alone.permuted.found[:, 0] == together.permuted.found[:, 1]).all()
+    assert (alone.permuted.identified[:, 0] == together.permuted.identified[:, 1]).all()
     other = permuted_rates([a], PermuteOptions(experiments=300, ranks=5, seed=8))
-    assert (alone.permuted.found != other.permuted.found).any()
+    assert (alone.permuted.identified != other.permuted.identified).any()
 
 
 def test_differences_are_of_the_same_draws_and_never_have_p_zero() -> None:
@@ -125,9 +125,9 @@ def test_ties_count_against_the_right_person() -> None:
 def test_counting_bits_without_numpys_bitwise_count(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = people_matrix(40, 4)
     options = PermuteOptions(experiments=50)
-    expected = permuted_rates([matrix], options).permuted.found
+    expected = permuted_rates([matrix], options).permuted.identified
     monkeypatch.delattr(np, "bitwise_count", raising=False)
-    assert (permuted_rates([matrix], options).permuted.found == expected).all()
+    assert (permuted_rates([matrix], options).permuted.identified == expected).all()
 
 
 def test_matrices_are_matched_by_their_ids() -> None:
@@ -135,7 +135,7 @@ def test_matrices_are_matched_by_their_ids() -> None:
     order = np.random.default_rng(0).permutation(24)
     shuffled = Matrix("s", matrix.scores[order][:, order], matrix.rows.take(order), matrix.columns.take(order))
     found = permuted_rates([matrix, shuffled], PermuteOptions(experiments=50, ranks=3))
-    assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
+    assert (found.permuted.identified[:, 0] == found.permuted.identified[:, 1]).all()
     with pytest.raises(DataError, match="fewer: its rows have no 'p000_0', which m has"):
         permuted_rates([matrix, Matrix("fewer", *_part(matrix, 1))], PermuteOptions())
     with pytest.raises(DataError, match="m: its rows are more than those of fewer"):
@@ -176,7 +176,7 @@ def test_an_image_needs_no_score_against_itself() -> None:
     np.fill_diagonal(scores, np.nan)
     options = PermuteOptions(experiments=50, ranks=3)
     found = permuted_rates([matrix, Matrix("blank", scores, matrix.rows, matrix.columns)], options)
-    assert (found.permuted.found[:, 0] == found.permuted.found[:, 1]).all()
+    assert (found.permuted.identified[:, 0] == found.permuted.identified[:, 1]).all()
 
 
 def test_nothing_to_draw_is_refused() -> None:

@@ -59,21 +59,19 @@ class VarianceTerm:
 
 def variance_terms(values: FloatArray, factors: Sequence[Factor], sample: Sample) -> list[VarianceTerm]:
     """All main effects and two-way interactions of values (runs, cases)."""
-    _check_size([factor.levels - 1 for factor in factors], values.size)
+    levels = [factor.levels - 1 for factor in factors]
+    columns = 1 + sum(levels) + sum(a * b for a, b in combinations(levels, 2))
+    if columns > MAX_COLUMNS or columns * values.size > MAX_NUMBERS:
+        raise ValueError(f"{columns:,} coefficients are too many; take fewer columns, or bins of a number, COLUMN:3")
     model = _Model(np.asarray(values, dtype=np.float64), sample)
     blocks: dict[tuple[str, ...], FloatArray] = {(factor.name,): _coded(factor, *values.shape) for factor in factors}
     by_name = {factor.name: factor for factor in factors}
     pairs: dict[tuple[str, ...], FloatArray] = {
-        (a.name, b.name): _products(blocks[(a.name,)], blocks[(b.name,)]) for a, b in combinations(factors, 2)
+        (a.name, b.name): (blocks[(a.name,)][:, :, None] * blocks[(b.name,)][:, None, :]).reshape(values.size, -1)
+        for a, b in combinations(factors, 2)
     }
     terms = model.terms(blocks, list(blocks), by_name)
     return [*terms, *model.terms(blocks | pairs, list(pairs), by_name)] if pairs else terms
-
-
-def _check_size(levels: Sequence[int], rows: int) -> None:
-    columns = 1 + sum(levels) + sum(a * b for a, b in combinations(levels, 2))
-    if columns > MAX_COLUMNS or columns * rows > MAX_NUMBERS:
-        raise ValueError(f"{columns:,} coefficients are too many; take fewer columns, or bins of a number, COLUMN:3")
 
 
 def _coded(factor: Factor, runs: int, cases: int) -> FloatArray:
@@ -81,10 +79,6 @@ def _coded(factor: Factor, runs: int, cases: int) -> FloatArray:
     table = np.vstack([np.eye(factor.levels - 1), -np.ones(factor.levels - 1)])
     codes = np.repeat(factor.codes, cases) if factor.of_runs else np.tile(factor.codes, runs)
     return np.asarray(table[codes])
-
-
-def _products(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +100,10 @@ class _Model:
         x, inverse = x[:, kept], np.asarray(np.linalg.inv(gram[np.ix_(kept, kept)]), dtype=np.float64)
         beta = inverse @ (x.T @ (weights * self.values.ravel()))
         rest = self.values.ravel() - x @ beta
-        units = self._unit_values(x, rest) @ inverse
-        own_columns = {
+        # What each unit adds to the score equations; the runs of a case are in the same unit.
+        scores = (x * rest[:, None]).reshape(*self.values.shape, -1).sum(axis=0)
+        units = unit_sums(self.sample, scores) @ inverse
+        columns_of = {
             name: [i for i, column in enumerate(kept) if column and names[column - 1] == name] for name in tested
         }
         error = float(weights @ rest**2) / max(self.values.size - len(kept), 1)
@@ -118,13 +114,8 @@ class _Model:
                 self._share(beta[at], inverse[np.ix_(at, at)], error * len(at), error) if at else 0.0,
                 self._test(beta[at], units[:, at], [factors[factor] for factor in name]) if at else None,
             )
-            for name, at in own_columns.items()
+            for name, at in columns_of.items()
         ]
-
-    def _unit_values(self, x: FloatArray, rest: FloatArray) -> FloatArray:
-        """What each unit adds to the score equations (units, columns); the runs of a case are in the same unit."""
-        runs, cases = self.values.shape
-        return unit_sums(self.sample, (x * rest[:, None]).reshape(runs, cases, -1).sum(axis=0))
 
     def _share(self, beta: FloatArray, inverse: FloatArray, chance: float, error: float) -> float:
         """Hays' omega squared."""

@@ -35,18 +35,14 @@ class BinormalExtension(Extension[CurveOptions, CurveResult]):
 
 def _fitted(curve: Curve) -> FittedCurve:
     if curve.cases is None:
-        return FittedCurve(curve.name, reason=_without_scores(curve))
+        several = "its points are of several runs, not of the scores of one"
+        reason = f"its scores are of {curve.elements}, not of cases" if curve.elements else several
+        return FittedCurve(curve.name, reason=reason)
     try:
         fit = binormal_of_scores(curve.cases)
     except ValueError as error:
         return FittedCurve(curve.name, reason=str(error))
     return FittedCurve(curve.name, fit.a, fit.b, fit.area, fit.equal_error)
-
-
-def _without_scores(curve: Curve) -> str:
-    if curve.elements:
-        return f"its scores are of {curve.elements}, not of cases"
-    return "its points are of several runs, not of the scores of one"
 
 
 def _blocks(fits: Sequence[FittedCurve]) -> list[Block]:

@@ -293,15 +293,15 @@ class _Curve:
 
     def area(self, weights: FloatArray) -> float:
         """NaN if there is no solution."""
-        found = self.fit(weights)
-        return float("nan") if found is None else found.area
+        fit = self.fit(weights)
+        return float("nan") if fit is None else fit.area
 
     def slopes(self, weights: FloatArray) -> FloatArray:
         """The linear form at these weights."""
-        found = self.fit(weights)
-        if found is None:
+        fit = self.fit(weights)
+        if fit is None:
             raise ValueError(_NO_FIT)
-        return _area_slopes(found, self.category, self.positive, weights * self.inside) * self.inside
+        return _area_slopes(fit, self.category, self.positive, weights * self.inside) * self.inside
 
 
 def binormal_area(cells: Sequence[ScoredCell]) -> WeightsStatistic:

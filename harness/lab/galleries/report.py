@@ -50,7 +50,11 @@ def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Cu
     blocks += [Paragraphs(bands)] if (bands := rank_band_lines(curves)) else []
     blocks += [Heading("Do the galleries differ?"), table_of(_tested(comparisons), _EFFECTS)]
     lines = [line for comparison in comparisons for line in _gallery_lines(comparison)]
-    return [*blocks, Paragraphs(lines + _gallery_meaning(comparisons))]
+    lines.append(
+        f"p: how often random galleries of the same people and images lie as far apart; "
+        f"{comparisons[0].permutations:,} permutations within people, seed {comparisons[0].seed}."
+    )
+    return [*blocks, Paragraphs(lines)]
 
 
 _Tested = tuple[GalleryComparison, GalleryTest]
@@ -112,11 +116,3 @@ def _gallery_verdict(comparison: GalleryComparison, tested: GalleryTest) -> str:
         return f"{comparison.name}: no difference between {which} was shown."
     advice = "" if len(comparison.tests) > 1 else "; --mix gives each an equal share of all images"
     return f"{comparison.name}: the {which} differ{advice}."
-
-
-def _gallery_meaning(comparisons: Sequence[GalleryComparison]) -> list[str]:
-    first = comparisons[0]
-    return [
-        f"p: how often random galleries of the same people and images lie as far apart; "
-        f"{first.permutations:,} permutations within people, seed {first.seed}."
-    ]

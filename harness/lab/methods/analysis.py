@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.analysis.cmc import ProbeRanks
 from harness.errors import DataError
@@ -74,15 +73,11 @@ def _fewer(ranked: ProbeRanks, size: int | None, limit: int, seed: int) -> list[
         return []
     sample = ranked.sampling.sample
     number = np.arange(sample.units) % size
-    parts = [number[sample.unit_of_case] != left_out for left_out in range(size)]
-    return [
-        _curve(replace(ranked, rank=ranked.rank[at]), _part(sample, at), Method.BRR, limit, seed).bands.se
-        for at in parts
-    ]
-
-
-def _part(sample: Sample, at: npt.NDArray[np.bool_]) -> Sample:
-    units = sample.unit_of_case[at]
-    return make_sample(
-        int(at.sum()), strata=sample.stratum_of_unit[units], units=units, weights=sample.weights[at], lone=sample.lone
-    )
+    errors = []
+    for left_out in range(size):
+        at = number[sample.unit_of_case] != left_out
+        units, weights = sample.unit_of_case[at], sample.weights[at]
+        strata = sample.stratum_of_unit[units]
+        rest = make_sample(units.size, strata=strata, units=units, weights=weights, lone=sample.lone)
+        errors.append(_curve(replace(ranked, rank=ranked.rank[at]), rest, Method.BRR, limit, seed).bands.se)
+    return errors

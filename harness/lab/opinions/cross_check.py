@@ -14,7 +14,7 @@ from harness.analysis.pairs import Pair
 from harness.api.comparisons import CompareResult
 from harness.api.result import Addition
 from harness.lab.opinions import CrossCheckOptions
-from harness.lab.opinions.mixed import MixedLogit, MixedRows, fit_mixed
+from harness.lab.opinions.mixed import MixedRows, fit_mixed
 from harness.lab.opinions.posterior import PracticalDifference, discordant_posterior
 from harness.lab.opinions.success import SuccessExtension, chance_columns
 from harness.options.comparing import CompareOptions
@@ -91,7 +91,10 @@ def _mixed(comparison: Comparison, pair: Pair) -> MixedEffect | None:
         model = fit_mixed(rows, units=has_units)
     except (ValueError, np.linalg.LinAlgError):
         return None
-    return _effect(model, has_units=has_units)
+    log_odds, se = float(model.coefficients[1]), float(model.se[1])
+    if not (np.isfinite(se) and se > 0):
+        return None
+    return MixedEffect(log_odds, se, model.p_value(1), model.case_sd, model.unit_sd if has_units else None)
 
 
 def _tallies(success: BoolArray, case: IntArray, unit: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -135,13 +138,6 @@ def _rows(tally: IntArray, unit: IntArray, times: FloatArray) -> MixedRows:
         unit_of_case=unit,
         times=times,
     )
-
-
-def _effect(model: MixedLogit, *, has_units: bool) -> MixedEffect | None:
-    log_odds, se = float(model.coefficients[1]), float(model.se[1])
-    if not (np.isfinite(se) and se > 0):
-        return None
-    return MixedEffect(log_odds, se, model.p_value(1), model.case_sd, model.unit_sd if has_units else None)
 
 
 def _blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[Block]:

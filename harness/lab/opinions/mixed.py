@@ -134,7 +134,7 @@ class _Laplace:
     def deviance(self, values: npt.NDArray[np.float64]) -> float:
         p = self._rows.columns.shape[1]
         fixed = self._rows.columns @ values[:p]
-        spread = [float(one) for one in values[p:]]
+        spread = [float(value) for value in values[p:]]
         s1 = spread.pop(0) if self._has_cases else 0.0
         s2 = spread.pop(0) if self._has_units else 0.0
         joint, log_determinant = self._mode(fixed, s1, s2)
@@ -222,6 +222,6 @@ def _mixed_difference(
 
 def _moved(at: FloatArray, moves: Sequence[tuple[int, float]], steps: FloatArray) -> FloatArray:
     moved = at.copy()
-    for place, way in moves:
-        moved[place] += way * steps[place]
+    for index, way in moves:
+        moved[index] += way * steps[index]
     return moved

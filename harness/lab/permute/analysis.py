@@ -33,13 +33,13 @@ def rule_words(options: "PermuteOptions") -> str:
 def exchangeable(matrix: Matrix, options: "PermuteOptions") -> tuple[ImagePairs, list[str]]:
     """All pairs that the options allow, and the people who have none. An image is never its own gallery."""
     sides = [_ImageSide(labels, options) for labels in (matrix.rows, matrix.columns)]
-    same, places = matrix.same(), [side.by_person() for side in sides]
-    people = sorted(places[0].keys() | places[1].keys())
+    same, images = matrix.same(), [side.by_person() for side in sides]
+    people = sorted(images[0].keys() | images[1].keys())
     pairs: list[tuple[IntArray, IntArray]] = []
     patterns: dict[bytes, int] = {}
     codes, left_out = [], []
     for person in people:
-        rows, columns = (side.get(person, np.empty(0, np.intp)) for side in places)
+        rows, columns = (side.get(person, np.empty(0, np.intp)) for side in images)
         allowed = _allowed(rows, columns, sides, same)
         if not allowed.any():
             left_out.append(person)
@@ -152,7 +152,7 @@ def permuted_rates(matrices: Sequence[Matrix], options: "PermuteOptions") -> Per
         image_pairs=choices.rows.size,
         left_out=left_out,
         patterns=len(set(choices.patterns.tolist())),
-        rates=[[_at_rank(permuted, a, rank, options.confidence) for rank in ranks] for a in range(len(matched))],
+        rates=[[_rate_at_rank(permuted, a, rank, options.confidence) for rank in ranks] for a in range(len(matched))],
         pairs=[
             _difference_at_rank(names, permuted, pair, rank, options.confidence)
             for pair in combinations(range(len(matched)), 2)
@@ -161,7 +161,7 @@ def permuted_rates(matrices: Sequence[Matrix], options: "PermuteOptions") -> Per
     )
 
 
-def _at_rank(permuted: PermutationCounts, algorithm: int, rank: int, confidence: float) -> RateAtRank:
+def _rate_at_rank(permuted: PermutationCounts, algorithm: int, rank: int, confidence: float) -> RateAtRank:
     rates = permuted.rates(algorithm, rank)
     sd = float(rates.std(ddof=1)) if len(rates) > 1 else 0.0
     return RateAtRank(rank, float(rates.mean()), sd, percentile_interval(rates, confidence=confidence))

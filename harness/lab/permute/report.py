@@ -88,8 +88,8 @@ def rate_table(result: PermutedRates) -> Table:
     for name, rates in zip(result.names, result.rates, strict=True):
         row: list[Cell] = [name]
         for rank in ranks:
-            one = rates[rank - 1]
-            row += [one.mean, interval_cell(one.interval, ".3f")]
+            rate = rates[rank - 1]
+            row += [rate.mean, interval_cell(rate.interval, ".3f")]
         rows.append(row)
     return Table(columns, rows)
 
@@ -117,23 +117,23 @@ def rank_table(result: PermutedRates) -> Table:
     """Every rank of every algorithm, for programs; a row with `less` is about the difference from that algorithm."""
     columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
     rows: list[list[Cell]] = [
-        [name, one.rank, one.mean, one.sd, *one.interval]
-        for name, of_one in zip(result.names, result.rates, strict=True)
-        for one in of_one
+        [name, rate.rank, rate.mean, rate.sd, *rate.interval]
+        for name, rates in zip(result.names, result.rates, strict=True)
+        for rate in rates
     ]
     if not result.pairs:
         return Table(columns, rows)
     pairs: list[list[Cell]] = [
-        [one.a, one.rank, one.difference, None, *one.interval, one.b, one.p_not_better] for one in result.pairs
+        [pair.a, pair.rank, pair.difference, None, *pair.interval, pair.b, pair.p_not_better] for pair in result.pairs
     ]
     return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
 
 
 def _facts(result: PermutedRates) -> list[str]:
     options = result.options
-    drawn, level = "balanced" if options.balanced else "unbalanced", percent(options.confidence)
+    sampling, level = "balanced" if options.balanced else "unbalanced", percent(options.confidence)
     lines = [
-        f"{options.experiments:,} virtual experiments, {drawn}, seed {options.seed}: {result.permuted.people:,} "
+        f"{options.experiments:,} virtual experiments, {sampling}, seed {options.seed}: {result.permuted.people:,} "
         f"people, each with one gallery and one probe image, {result.image_pairs:,} pairs of images to draw from; "
         f"{rule_words(options)}. The {level} columns hold the middle {level} of the experiments, each rank by itself."
     ]
@@ -166,77 +166,51 @@ def plot_permutation(
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
     pairs = list(combinations(range(len(result.names)), 2))[:MAX_PAIRS]
     panels = 2 + bool(pairs) + (other is not None)
-    wide = _bar_width(result, other, pairs)
+    people, at_rank_1 = result.permuted.people, result.permuted.identified[:, :, 0]
+    identified: list[list[int]] = at_rank_1.T.tolist()
+    gaps: list[list[int]] = [(at_rank_1[:, a] - at_rank_1[:, b]).tolist() for a, b in pairs]
+    unbalanced: list[list[int]] = [] if other is None else [other.permuted.identified[:, 0, 0].tolist()]
+    # A bar covers equally many people in all panels, so that their heights can be compared.
+    wide = max(max(counts) - min(counts) for counts in [*identified, *gaps, *unbalanced]) // BARS + 1
     with Picture(look, height=PANEL * panels, panels=panels) as page:
-        sheets = iter(page.panels)
-        _rates(page, next(sheets), result, wide)
-        _over_rank(page, next(sheets), result)
+        first, second, *others = page.panels
+        names = [page.name(name) for name in result.names]
+        _histograms(first, people, identified, names, 0, wide)
+        _labels(page, first, "recognition rate at rank 1")
+        _over_rank(page, second, result)
         if pairs:
-            _differences(page, next(sheets), result, pairs, wide)
-        if other is not None:
-            _both(page, next(sheets), (result, other), wide)
+            labels = [f"{page.name(result.names[a], 16)} − {page.name(result.names[b], 16)}" for a, b in pairs]
+            # A pair does not share the style of either algorithm.
+            _histograms(others[0], people, gaps, labels, len(names), wide)
+            others[0].axvline(0, **guide(linewidth=0.8))
+            _labels(page, others[0], "difference of rates at rank 1")
+        if unbalanced:
+            labels = [f"{names[0]}, balanced", f"{names[0]}, unbalanced"]
+            _histograms(others[-1], people, [identified[0], *unbalanced], labels, 0, wide)
+            _labels(page, others[-1], "recognition rate at rank 1")
     return page
-
-
-def _found(result: PermutedRates) -> list[list[int]]:
-    """How many people each algorithm found at rank 1, in every experiment."""
-    return [result.permuted.found[:, number, 0].tolist() for number in range(len(result.names))]
-
-
-def _gaps(result: PermutedRates, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
-    found = result.permuted.found[:, :, 0]
-    return [(found[:, a] - found[:, b]).tolist() for a, b in pairs]
-
-
-def _bar_width(result: PermutedRates, other: PermutedRates | None, pairs: Sequence[tuple[int, int]]) -> int:
-    """How many people a bar covers: as many in all panels, so that their heights can be compared."""
-    counts = [*_found(result), *_gaps(result, pairs), *(_found(other)[:1] if other else [])]
-    return max(max(one) - min(one) for one in counts) // BARS + 1
-
-
-def _rates(page: Picture, sheet: "Axes", result: PermutedRates, wide: int) -> None:
-    labels = [page.name(name) for name in result.names]
-    _histograms(sheet, result.permuted.people, _found(result), labels, 0, wide)
-    _labels(page, sheet, "recognition rate at rank 1")
 
 
 def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
     for number, (name, rates) in enumerate(zip(result.names, result.rates, strict=True)):
-        ranks, own = [one.rank for one in rates], line(number)
-        low, high = [one.interval.low for one in rates], [one.interval.high for one in rates]
-        sheet.fill_between(ranks, low, high, color=own["color"], alpha=BAND, linewidth=0)
-        sheet.plot(ranks, [one.mean for one in rates], label=page.name(name), marker=".", markersize=4, **own)
-    sheet.set_xticks([one.rank for one in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
+        ranks, style = [rate.rank for rate in rates], line(number)
+        low, high = [rate.interval.low for rate in rates], [rate.interval.high for rate in rates]
+        sheet.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
+        sheet.plot(ranks, [rate.mean for rate in rates], label=page.name(name), marker=".", markersize=4, **style)
+    sheet.set_xticks([rate.rank for rate in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
     sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.options.confidence)} interval")
     sheet.set_xlim(1 - 0.1, result.options.ranks + 0.1)
-
-
-def _differences(
-    page: Picture, sheet: "Axes", result: PermutedRates, pairs: Sequence[tuple[int, int]], wide: int
-) -> None:
-    labels = [f"{page.name(result.names[a], 16)} − {page.name(result.names[b], 16)}" for a, b in pairs]
-    # A pair does not share the style of either algorithm.
-    _histograms(sheet, result.permuted.people, _gaps(result, pairs), labels, len(result.names), wide)
-    sheet.axvline(0, **guide(linewidth=0.8))
-    _labels(page, sheet, "difference of rates at rank 1")
-
-
-def _both(page: Picture, sheet: "Axes", results: Sequence[PermutedRates], wide: int) -> None:
-    name = page.name(results[0].names[0])
-    labels = [f"{name}, balanced", f"{name}, unbalanced"]
-    _histograms(sheet, results[0].permuted.people, [_found(one)[0] for one in results], labels, 0, wide)
-    _labels(page, sheet, "recognition rate at rank 1")
 
 
 def _histograms(
     sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int, wide: int
 ) -> None:
     """Shares of experiments; a bar is a whole number of people wide, so that every bar covers equally many rates."""
-    for number, (one, label) in enumerate(zip(counts, labels, strict=True)):
-        bars = Counter(count // wide for count in one)
-        places = range(min(bars) - 1, max(bars) + 2)
-        x = [(place * wide + (wide - 1) / 2) / people for place in places]
-        sheet.plot(x, [bars[place] / len(one) for place in places], label=label, **line(look + number))
+    for number, (by_experiment, label) in enumerate(zip(counts, labels, strict=True)):
+        bars = Counter(count // wide for count in by_experiment)
+        bins = range(min(bars) - 1, max(bars) + 2)
+        x = [(position * wide + (wide - 1) / 2) / people for position in bins]
+        sheet.plot(x, [bars[position] / len(by_experiment) for position in bins], label=label, **line(look + number))
 
 
 def _labels(page: Picture, sheet: "Axes", what: str) -> None:

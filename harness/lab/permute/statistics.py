@@ -46,23 +46,23 @@ class ImagePairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutationCounts:
-    """`found[e, a, r]`: number of people whom algorithm a found at rank r + 1 or better in experiment e."""
+    """`identified[e, a, r]`: number of people whom algorithm a found at rank r + 1 or better in experiment e."""
 
-    found: npt.NDArray[np.int32]
+    identified: npt.NDArray[np.int32]
     people: int
 
     @property
     def experiments(self) -> int:
         """Number of experiments."""
-        return len(self.found)
+        return len(self.identified)
 
     def rates(self, algorithm: int, rank: int) -> FloatArray:
         """The recognition rate in every experiment."""
-        return np.asarray(self.found[:, algorithm, rank - 1] / self.people)
+        return np.asarray(self.identified[:, algorithm, rank - 1] / self.people)
 
     def differences(self, a: int, b: int, rank: int) -> FloatArray:
         """The rate of a minus that of b, on the same images, in every experiment."""
-        return np.asarray((self.found[:, a, rank - 1] - self.found[:, b, rank - 1]) / self.people)
+        return np.asarray((self.identified[:, a, rank - 1] - self.identified[:, b, rank - 1]) / self.people)
 
 
 def permute(
@@ -80,16 +80,19 @@ def permute(
     All algorithms get the same draws. These depend on the choices and the generator alone: adding an algorithm does not
     change them.
     """
-    _check(choices, experiments, ranks)
+    if experiments < 1 or ranks < 1:
+        raise ValueError(f"{experiments} experiments, {ranks} ranks: expected one or more of each")
+    if choices.people < 1 or (choices.sizes < 1).any():
+        raise ValueError("a person has no pair of images to choose from: leave such people out")
     bits = rank_bits(matrices, choices.rows, choices.columns, larger_is_better=larger_is_better)
-    found = np.empty((experiments, len(matrices), ranks), dtype=np.int32)
+    identified = np.empty((experiments, len(matrices), ranks), dtype=np.int32)
     step = max(1, _BLOCK // (choices.people * len(matrices)))
     done = 0
     for pairs in draw_pairs(choices, experiments, rng=rng, balanced=balanced, step=step):
         rank = bits.ranks(pairs, choices.columns[pairs])
-        found[done : done + len(pairs)] = _cumulative_counts(rank, ranks)
+        identified[done : done + len(pairs)] = _cumulative_counts(rank, ranks)
         done += len(pairs)
-    return PermutationCounts(found, choices.people)
+    return PermutationCounts(identified, choices.people)
 
 
 def draw_pairs(
@@ -127,14 +130,14 @@ def percentile_interval(values: FloatArray, *, confidence: float = 0.95) -> Inte
 
 
 def _balanced(u: FloatArray, choices: ImagePairs, groups: Sequence[IntArray]) -> IntArray:
-    drawn = np.empty((len(u), choices.people), dtype=np.intp)
+    sampled = np.empty((len(u), choices.people), dtype=np.intp)
     for number, members in enumerate(groups):
         size = int(choices.sizes[members[0]])
         first = (u[:, choices.people + number] * size).astype(np.intp)
         dealt = (np.arange(members.size) + first[:, None]) % size
         order = members[np.argsort(u[:, members], axis=1)]
-        np.put_along_axis(drawn, order, dealt, axis=1)
-    return drawn
+        np.put_along_axis(sampled, order, dealt, axis=1)
+    return sampled
 
 
 def _cumulative_counts(rank: npt.NDArray[np.uint32], ranks: int) -> npt.NDArray[np.int32]:
@@ -144,10 +147,3 @@ def _cumulative_counts(rank: npt.NDArray[np.uint32], ranks: int) -> npt.NDArray[
     at = np.minimum(rank, ranks + 1) - 1 + cell * (ranks + 1)
     counts = np.bincount(at.ravel(), minlength=experiments * algorithms * (ranks + 1))
     return np.asarray(np.cumsum(counts.reshape(experiments, algorithms, -1), axis=2)[..., :ranks], dtype=np.int32)
-
-
-def _check(choices: ImagePairs, experiments: int, ranks: int) -> None:
-    if experiments < 1 or ranks < 1:
-        raise ValueError(f"{experiments} experiments, {ranks} ranks: expected one or more of each")
-    if choices.people < 1 or (choices.sizes < 1).any():
-        raise ValueError("a person has no pair of images to choose from: leave such people out")

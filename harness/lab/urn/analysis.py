@@ -72,11 +72,11 @@ def _decided(path: Path, thresholds: Sequence[float]) -> BoolArray:
 
 def _columns_of_runs(runs: Sequence[Run]) -> dict[str, IntArray]:
     names = dict.fromkeys(name for run in runs for name in run.columns.columns)
-    own = {"expect": "expect", "truth": "real_class", "stratum": "stratum", "psu": "psu"}
+    attributes = {"expect": "expect", "truth": "real_class", "stratum": "stratum", "psu": "psu"}
     columns = {name: _joined([run.columns.columns.get(name) for run in runs], runs) for name in names}
-    for name, attribute in own.items():
+    for name, attribute in attributes.items():
         coded: list[Coded] = [getattr(run.columns, attribute) for run in runs]
-        if name not in columns and any((one.codes >= 0).any() for one in coded):
+        if name not in columns and any((part.codes >= 0).any() for part in coded):
             columns[name] = _joined(coded, runs)
     sizes = [len(run.columns.ids) for run in runs]
     columns.setdefault("id", _numbered(np.array([name for run in runs for name in run.columns.ids])))
@@ -87,13 +87,13 @@ def _columns_of_runs(runs: Sequence[Run]) -> dict[str, IntArray]:
 
 def _joined(parts: Sequence[Coded | None], runs: Sequence[Run]) -> IntArray:
     """A column over several transcripts, by its texts; a missing value is a level of its own."""
-    place: dict[str, int] = {"": 0}
+    level_of: dict[str, int] = {"": 0}
     joined = []
     for part, run in zip(parts, runs, strict=True):
         if part is None:
             joined.append(np.zeros(len(run.columns.ids), np.intp))
             continue
-        table = np.array([*(place.setdefault(label, len(place)) for label in part.labels), 0], dtype=np.intp)
+        table = np.array([*(level_of.setdefault(label, len(level_of)) for label in part.labels), 0], dtype=np.intp)
         joined.append(table[part.codes])
     return _numbered(np.concatenate(joined))
 
@@ -103,16 +103,16 @@ def from_matrices(
 ) -> UrnElements:
     """The probes of matrices; success is a rank up to the threshold, or a score of the right person that passes it."""
     ranks = [matrix.ranks(identity) for matrix in matrices]
-    values = np.concatenate([one.rank if on == "rank" else one.best_right for one in ranks])
+    values = np.concatenate([probes.rank if on == "rank" else probes.best_right for probes in ranks])
     known = ~np.isnan(values)
     larger = {matrix.larger_is_better for matrix in matrices} == {True}
     limits = np.array(thresholds or [1.0])
     above = on == "score" and larger
     success = values[known, None] >= limits if above else values[known, None] <= limits
     labels = [matrix.rows for matrix in matrices]
-    names = [name for name in labels[0].columns if all(name in one.columns for one in labels)]
-    columns = {name: _numbered(np.concatenate([one.column(name) for one in labels])[known]) for name in names}
-    columns.setdefault(SOURCE, np.repeat(np.arange(len(labels)), [len(one) for one in labels])[known])
+    names = [name for name in labels[0].columns if all(name in rows.columns for rows in labels)]
+    columns = {name: _numbered(np.concatenate([rows.column(name) for rows in labels])[known]) for name in names}
+    columns.setdefault(SOURCE, np.repeat(np.arange(len(labels)), [len(rows) for rows in labels])[known])
     rule = f"{on} {'at least' if above else 'at most'} the threshold"
     return UrnElements(success, limits.tolist(), columns, rule, int(np.count_nonzero(~known)))
 
@@ -213,8 +213,8 @@ def draw_from_urn(elements: UrnElements, options: "UrnOptions") -> UrnExperiment
         dealt.append(dealer.trials(rng, 1.0 if options.runs == 1 else 0.5))
         mixings = mixing(elements.success, dealt[-1], rng=rng, permutations=options.permutations)
         rows += [
-            UrnRow(number + 1, threshold, one, one.compatible(options.alpha))
-            for threshold, one in zip(elements.thresholds, mixings, strict=True)
+            UrnRow(number + 1, threshold, mixed, mixed.compatible(options.alpha))
+            for threshold, mixed in zip(elements.thresholds, mixings, strict=True)
         ]
     first = dealt[0]
     return UrnExperiment(
@@ -261,8 +261,8 @@ class _Dealer:
                 repetition = shuffle_within(self._group, repetition, self._unit, rng=rng)
             return make_trials(self._group, repetition, rng=rng, elements=self.elements, share=share, resample=resample)
         except ValueError as error:
-            drawn = "" if resample is None else f", --groups {resample}"
-            raise UsageError(f"--elements {self.elements}{drawn}: {error}") from None
+            groups = "" if resample is None else f", --groups {resample}"
+            raise UsageError(f"--elements {self.elements}{groups}: {error}") from None
 
 
 def _default_elements(group: IntArray, repetition: IntArray | None) -> int:

@@ -105,9 +105,9 @@ def tidy_table(experiment: UrnExperiment) -> Table:
     columns = ["run", "threshold", "rate", "sample_variance", *DESIGNS, *(f"p_{design}" for design in DESIGNS)]
     rows: list[list[Cell]] = []
     for row in experiment.rows:
-        one = row.mixing
-        numbers = [one.rate, one.sample_variance, *(one.predicted[d] for d in DESIGNS)]
-        numbers += [one.p_values[d] for d in DESIGNS]
+        mixing = row.mixing
+        numbers = [mixing.rate, mixing.sample_variance, *(mixing.predicted[d] for d in DESIGNS)]
+        numbers += [mixing.p_values[d] for d in DESIGNS]
         rows.append([row.run, row.threshold, *numbers, " ".join(row.compatible)])
     return Table([*columns, "compatible"], rows)
 
@@ -125,7 +125,7 @@ def _verdict(experiment: UrnExperiment) -> list[str]:
     rejected = [row for row in tested if row.rejects(design)]
     if not rejected:
         return _not_rejected(experiment, name, [row.mixing.p_values[design] for row in tested])
-    return _rejected(experiment, name, rejected) + _others(experiment) + _next(experiment)
+    return _rejected(experiment, name, rejected) + _suggestion(experiment)
 
 
 def _not_rejected(experiment: UrnExperiment, name: str, p_values: Sequence[float]) -> list[str]:
@@ -146,9 +146,12 @@ def _rejected(experiment: UrnExperiment, name: str, rejected: Sequence[UrnRow]) 
     where = "" if total == 1 else f" in {len(rejected)} of {total} rows"
     directions = {row.mixing.direction[design] for row in rejected}
     how = {1: "varies more than it predicts", -1: "varies less than it predicts"}
-    text = " or ".join(how[one] for one in sorted(directions, reverse=True) if one in how) or "does not fit"
+    text = " or ".join(how[sign] for sign in sorted(directions, reverse=True) if sign in how) or "does not fit"
     p = min(row.mixing.p_values[design] for row in rejected)
-    return [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_text(p)})."]
+    lines = [f"{name} is rejected{where}: the rate {text} ({'smallest ' if len(rejected) > 1 else ''}{p_text(p)})."]
+    if others := " and ".join(f"{NAMES[design]} sampling" for design in _fitting(experiment)):
+        lines.append(f"Not rejected{' in any row' if total > 1 else ''}: {others}.")
+    return lines
 
 
 def _fitting(experiment: UrnExperiment) -> list[str]:
@@ -157,22 +160,17 @@ def _fitting(experiment: UrnExperiment) -> list[str]:
     ]
 
 
-def _others(experiment: UrnExperiment) -> list[str]:
-    names = " and ".join(f"{NAMES[design]} sampling" for design in _fitting(experiment))
-    return [f"Not rejected{' in any row' if len(experiment.rows) > 1 else ''}: {names}."] if names else []
-
-
-def _next(experiment: UrnExperiment) -> list[str]:
+def _suggestion(experiment: UrnExperiment) -> list[str]:
     """What to try next, as found in the first run."""
     if experiment.next is None:
-        return _nothing_found(experiment)
+        return _without_suggestion(experiment)
     share = f"{experiment.next.share * 100:.0f} %"
     if experiment.next.action == "shuffle":
         return [f"Try next: --shuffle {experiment.next.column}, which explains about {share} of the excess variance."]
     return [f"Try next: --group {experiment.next.column}, which holds about {share} of the variance within groups."]
 
 
-def _nothing_found(experiment: UrnExperiment) -> list[str]:
+def _without_suggestion(experiment: UrnExperiment) -> list[str]:
     design = experiment.options.proposed
     rejected = [row.mixing.direction for row in experiment.rows if row.run == 1 and row.rejects(design)]
     if not rejected:
@@ -239,7 +237,12 @@ def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> P
         if by_run
         else list(experiment.rows)
     )
-    x = [float(row.run) if by_run else _place(row, number) for number, row in enumerate(rows)]
+    has_thresholds = rows[0].threshold is not None
+    x = [
+        float(row.run if by_run else number if row.threshold is None else row.threshold)
+        for number, row in enumerate(rows)
+    ]
+    label = "run" if by_run else "threshold" if has_thresholds else ""
     with Picture(look, height=2.5) as page:
         sheet = page.axes
         marker = "o" if len(rows) < 4 else None
@@ -249,26 +252,16 @@ def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> P
         y = _above([row.mixing.sample_variance for row in rows])
         sheet.plot(x, y, label=page.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
         logarithmic(sheet, "y", dense=True)
-        if by_run or rows[0].threshold is None:
-            sheet.set_xticks([] if not by_run else [one for one in x if len(x) <= MAX_TICKS or one % 5 == 0])
-        sheet.set(xlabel=page.name(_what(experiment, by_run)), ylabel=page.name("variance of the rate"))
+        if by_run or not has_thresholds:
+            sheet.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
+        sheet.set(xlabel=page.name(label), ylabel=page.name("variance of the rate"))
         page.legend(inside=False, title=safe(_title(experiment)))
     return page
-
-
-def _place(row: UrnRow, number: int) -> float:
-    return float(number) if row.threshold is None else row.threshold
 
 
 def _above(values: Sequence[float]) -> list[float]:
     """Without 0, which a logarithmic axis cannot show."""
     return [value if value > 0 else float("nan") for value in values]
-
-
-def _what(experiment: UrnExperiment, by_run: bool) -> str:
-    if by_run:
-        return "run"
-    return "threshold" if experiment.rows[0].threshold is not None else ""
 
 
 def _title(experiment: UrnExperiment) -> str:

@@ -123,11 +123,13 @@ def mixing(success: BoolArray, trials: Trials, *, rng: np.random.Generator, perm
     if permutations < 1:
         raise ValueError(f"{permutations} permutations: expected one or more")
     selected = np.asarray(success, dtype=np.bool_)[trials.at]
-    coded = _code_elements(selected, trials)
+    number = selected @ (1 << np.arange(selected.shape[1]))
+    first, code = np.unique(number, return_index=True, return_inverse=True)[1:]
+    coded = _CodedElements(code.reshape(-1), selected[first].astype(np.float64), trials)
     rates = coded.rates(coded.code)
     variance = rates.var(axis=0, ddof=1)
     predicted = _predicted(selected, trials)
-    draws = {"st": _within_groups(coded, rng), "srs": _everything(coded, rng), "cl": _whole_groups(coded, rng)}
+    draws = {"st": _within_groups(coded, rng), "srs": _all_elements(coded, rng), "cl": _whole_groups(coded, rng)}
     p_values = {design: _p_values(draw, variance, permutations) for design, draw in draws.items() if draw is not None}
     p_values.setdefault("st", _chi_square(variance, predicted["st"], trials.count - 1))
     rates_overall = selected.mean(axis=0).tolist()
@@ -149,12 +151,8 @@ def _mixing_at(
         predicted=expected,
         # A trial with a single group says nothing about clusters.
         p_values={d: float(p_values[d][k]) if value == value else float("nan") for d, value in expected.items()},
-        direction={design: _sign(float(variance[k]) - value) for design, value in expected.items()},
+        direction={design: int(variance[k] > value) - int(variance[k] < value) for design, value in expected.items()},
     )
-
-
-def _sign(difference: float) -> int:
-    return (difference > 0) - (difference < 0)
 
 
 def _predicted(success: BoolArray, trials: Trials) -> dict[str, FloatArray]:
@@ -195,7 +193,7 @@ def _within_groups(coded: _CodedElements, rng: np.random.Generator) -> Callable[
     return draw
 
 
-def _everything(coded: _CodedElements, rng: np.random.Generator) -> Callable[[], FloatArray]:
+def _all_elements(coded: _CodedElements, rng: np.random.Generator) -> Callable[[], FloatArray]:
     """Exchange all elements: only how many of each kind every trial gets is drawn."""
     kinds = np.bincount(coded.code, minlength=len(coded.patterns))
     sizes = np.bincount(coded.trials.trial)
@@ -225,12 +223,6 @@ def _deal(kinds: IntArray, sizes: IntArray, rng: np.random.Generator) -> IntArra
         counts[:, kind] = rng.multivariate_hypergeometric(left, number, method="marginals")
         left -= counts[:, kind]
     return counts
-
-
-def _code_elements(success: BoolArray, trials: Trials) -> _CodedElements:
-    number = success @ (1 << np.arange(success.shape[1]))
-    first, code = np.unique(number, return_index=True, return_inverse=True)[1:]
-    return _CodedElements(code.reshape(-1), success[first].astype(np.float64), trials)
 
 
 def _rates(counts: npt.NDArray[np.intp], patterns: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.stats.arrays import BoolArray, FloatArray, IntArray
+from harness.stats.arrays import BoolArray, IntArray
 from harness.stats.designs import GroupMoments, intraclass_correlation
 
 __all__ = ["Trials", "added_between_trials", "fresh_trials", "make_trials", "share_within_groups", "shuffle_within"]
@@ -131,8 +131,8 @@ def added_between_trials(success: BoolArray, trials: Trials, levels: IntArray) -
 
     `success` and `levels` are those of the elements in the trials. The levels' effects are assumed to be random.
     """
-    residual = success - _mean_by(success, trials.group)
-    anova = intraclass_correlation(residual, levels)
+    group_means = np.bincount(trials.group, weights=success) / np.bincount(trials.group)
+    anova = intraclass_correlation(success - group_means[trials.group], levels)
     component = (anova.ms_between - anova.ms_within) / anova.mean_size
     if not component > 0:
         return 0.0
@@ -158,8 +158,3 @@ def share_within_groups(success: BoolArray, trials: Trials, levels: IntArray) ->
     size = (total - float((by_cell.sizes**2 / by_group.sizes[owner]).sum())) / (cells - groups)
     component = (between - within) / size
     return component / (component + within) if component > 0 else 0.0
-
-
-def _mean_by(values: BoolArray, codes: IntArray) -> FloatArray:
-    sizes = np.bincount(codes)
-    return np.asarray((np.bincount(codes, weights=values) / sizes)[codes])
