@@ -1,7 +1,7 @@
 """Curves as a chart, for all drawers, and their points as data: blocks for gnuplot, a table for spreadsheets."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.curve import Curve, summary_method
@@ -23,7 +23,7 @@ CORNERS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 
 def curve_chart(view: CurveView, curves: Sequence[Curve], confidence: float, axes: str | None = None) -> Chart:
     """The curves as a view shows them, on axes by their name."""
-    pair = view.axes[axes or next(iter(view.axes))]
+    first, pair = curves[0], view.axes[axes or next(iter(view.axes))]
     x, y = view.x.limits(view.x, pair.x, curves), view.y.limits(view.y, pair.y, curves)
     bands = f" with {percent(confidence)} bands" if any(curve.bands for curve in curves) else ""
     return Chart(
@@ -34,7 +34,10 @@ def curve_chart(view: CurveView, curves: Sequence[Curve], confidence: float, axe
         series=[_series(view, curve, x, curve_data(curve, confidence).remarks) for curve in curves],
         data=curve_table([curve_data(curve, confidence) for curve in curves]),
         diagonal=pair.diagonal,
-        levels=_levels(view, curves[0]),
+        # The precision of whoever accepts everything.
+        levels=[first.sizes["positives"] / sum(first.sizes.values())]
+        if view.y.column == "precision" and first.has_negatives
+        else [],
         square=view.square and pair.x == pair.y,
         legend_at=pair.legend_at,
     )
@@ -71,6 +74,15 @@ def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str])
     columns = _columns(view, curve, x)
     band = view.band(curve, columns) if curve.bands else None
     of_rates = _rate_point(view, 0.0, 0.0) is not None
+    front: Columns | None = None
+    if of_rates and curve.param is not None and curve.counts is not None:
+        # The line that bounds the area of a sweep; it leaves out settings that are beaten by another.
+        fpr, tpr = curve.counts.fpr, curve.counts.tpr
+        front = {"fpr": fpr.tolist(), "tpr": tpr.tolist(), "fnr": (1 - tpr).tolist()}
+    # Requested operating points that can be reached, means of repeated tests, and where both errors are equal.
+    marked = [(at.point.fpr, at.point.fnr, "diamond") for at in curve.requested if at.point.attained]
+    marked += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
+    marked += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
     return Series(
         name=curve.name,
         columns=columns,
@@ -84,8 +96,8 @@ def _series(view: CurveView, curve: Curve, x: ChartAxis, remarks: Sequence[str])
         band=band if band is None or curve.param is None else replace(band, bars=True),
         step=view.step,
         part=curve.reached if curve.counts is not None else None,
-        path=_front(curve) if of_rates else None,
-        marks=list(_marks(view, curve)),
+        path=front,
+        marks=[Mark(*point, shape) for fpr, fnr, shape in marked if (point := _rate_point(view, fpr, fnr))],
         outlines=[
             [point for fpr, tpr in mean.ellipse.path().tolist() if (point := _rate_point(view, fpr, 1 - tpr))]
             for mean in curve.means
@@ -113,31 +125,6 @@ def _rate_point(view: CurveView, fpr: float, fnr: float) -> tuple[float, float] 
     """Where a point with these rates is in a view of rates; None in any other."""
     of = {"fpr": fpr, "fnr": fnr, "tpr": 1 - fnr}
     return (of[view.x.column], of[view.y.column]) if {view.x.column, view.y.column} <= of.keys() else None
-
-
-def _front(curve: Curve) -> Columns | None:
-    """The line that bounds the area of a sweep; it leaves out settings that are beaten by another."""
-    if curve.param is None or curve.counts is None:
-        return None
-    fpr, tpr = curve.counts.fpr, curve.counts.tpr
-    return {"fpr": fpr.tolist(), "tpr": tpr.tolist(), "fnr": (1 - tpr).tolist()}
-
-
-def _marks(view: CurveView, curve: Curve) -> Iterator[Mark]:
-    """Requested operating points that can be reached, means of repeated tests, and where both errors are equal."""
-    rates = [(at.point.fpr, at.point.fnr, "diamond") for at in curve.requested if at.point.attained]
-    rates += [(mean.fpr, 1 - mean.tpr, "dot") for mean in curve.means]
-    rates += [(curve.eer.value, curve.eer.value, "circle")] if view.equal else []
-    for fpr, fnr, shape in rates:
-        if (point := _rate_point(view, fpr, fnr)) is not None:
-            yield Mark(*point, shape)
-
-
-def _levels(view: CurveView, first: Curve) -> list[float]:
-    """The precision of whoever accepts everything."""
-    if view.y.column != "precision" or not first.has_negatives:
-        return []
-    return [first.sizes["positives"] / sum(first.sizes.values())]
 
 
 @dataclass(frozen=True)

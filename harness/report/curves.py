@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from harness.analysis.curve import Curve, CurveCrossings, RequestedPoint, summary_method
+from harness.analysis.curve import Curve, CurveCrossings, summary_method
 from harness.report.blocks import Block, Cell, Limits, Paragraphs, Table
 from harness.report.curve_chart import SUMMARIES
 from harness.report.curve_view import CurveView
@@ -63,7 +63,9 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
             threshold_text(requested.point.threshold),
             requested.point.fpr,
             requested.point.fnr,
-            _point_interval(requested),
+            "-"
+            if requested.estimate is None or requested.estimate.interval is None
+            else f"{requested.of} {interval_text(requested.estimate.interval)}",
             "" if requested.point.attained else "no threshold reaches it",
         ]
         for curve in curves
@@ -175,12 +177,6 @@ def threshold_text(value: float) -> str:
 
 def _setting(curves: Sequence[Curve]) -> str:
     return curves[0].param or "threshold"
-
-
-def _point_interval(requested: RequestedPoint) -> str:
-    if requested.estimate is None or requested.estimate.interval is None:
-        return "-"
-    return f"{requested.of} {interval_text(requested.estimate.interval)}"
 
 
 # Over false positives per image

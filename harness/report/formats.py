@@ -256,11 +256,6 @@ def _markdown(table: Table, _width: int) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _separate(escape: Callable[[str], str]) -> Callable[[Sequence[str], int], str]:
-    """Paragraphs with a blank line between them."""
-    return lambda texts, _width: "\n\n".join(map(escape, texts))
-
-
 def _html(table: Table, _width: int) -> str:
     """A table in a box of its own, which scrolls on a narrow screen."""
     kinds = [' class="number"' if table.rows and right else "" for right in table.numeric()]
@@ -296,7 +291,9 @@ WRITERS = {
     ),
     Format.CSV: Writer(_csv),
     Format.TEX: Writer(lambda table, width: tex_document([table], width), document=tex_document),
-    Format.MD: Writer(_markdown, lambda text: f"## {markdown(text)}", _separate(markdown)),
+    Format.MD: Writer(
+        _markdown, lambda text: f"## {markdown(text)}", lambda texts, _width: "\n\n".join(map(markdown, texts))
+    ),
     Format.HTML: Writer(_html, lambda text: f"<h2>{html(text)}</h2>", _html_paragraphs, offered=False),
 }
 _NOTEBOOK = Writer(_notebook_table, lambda text: f"<h4>{html(text)}</h4>\n", _html_paragraphs)

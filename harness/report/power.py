@@ -2,7 +2,7 @@
 
 import math
 
-from harness.analysis.power import Pilot, PowerPlan
+from harness.analysis.power import PowerPlan
 from harness.model import finite, join_names
 from harness.options.power import PlanningGoal
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
@@ -18,7 +18,16 @@ NEYMAN = (
 
 def power_blocks(plan: PowerPlan) -> list[Block]:
     """The answer first."""
-    blocks: list[Block] = [Paragraphs([_answer(plan), *_uncertain(plan)]), _short(power_table(plan), plan)]
+    whole = power_table(plan)
+    answer = plan.curve_units.index(plan.units) if plan.units in plan.curve_units else 0
+    step = max(len(whole.rows) // MAX_ROWS, 1)
+    # Some of the rows, the answer's own among them.
+    shown = [row for index, row in enumerate(whole.rows) if (index - answer) % step == 0]
+    if plan.unit == "cases":
+        curve = Table(whole.columns[1:], [row[1:] for row in shown])
+    else:
+        curve = Table([plan.unit, *whole.columns[1:]], shown)
+    blocks: list[Block] = [Paragraphs([_answer(plan), *_uncertain(plan)]), curve]
     if plan.allocation:
         rows: list[list[Cell]] = [[row.stratum, row.pilot, row.proportional, row.neyman] for row in plan.allocation]
         table = Table(["stratum", "pilot", "as in the pilot", "Neyman"], rows)
@@ -71,11 +80,16 @@ def _uncertain(plan: PowerPlan) -> list[str]:
 def _basis(plan: PowerPlan) -> list[str]:
     request, sample, answers = plan.request, plan.sample, "cases"
     lines = []
-    if plan.pilot is not None:
-        lines, answers = [_pilot_words(plan.pilot)], "answers" if plan.pilot.answers > 1 else answers
-        if plan.pilot.main_measure != "rate":
+    if (pilot := plan.pilot) is not None:
+        parts = [f"{round(pilot.cases / pilot.answers):,} cases"]
+        parts += [f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else []
+        parts += [f"{pilot.strata:,} strata"] if pilot.strata > 1 else []
+        discordance = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
+        lines.append(f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{discordance}")
+        answers = "answers" if pilot.answers > 1 else answers
+        if pilot.main_measure != "rate":
             lines.append(
-                f"this is about rates of success; hate compare takes {plan.pilot.main_measure} of such runs, unless "
+                f"this is about rates of success; hate compare takes {pilot.main_measure} of such runs, unless "
                 "--statistic rate is given"
             )
     lines += [f"assumed: {text}" for text in plan.assumptions]
@@ -92,17 +106,9 @@ def _basis(plan: PowerPlan) -> list[str]:
             f"{sample.per_unit:g} {answers} per unit with an intraclass correlation of {sample.icc:.3g}: a design "
             f"effect of {sample.design_effect:.2f}"
         )
-    elif plan.pilot is None:
+    elif pilot is None:
         lines.append("if cases come in groups that were drawn, say so with --per-unit and --icc: it takes more of them")
     return lines
-
-
-def _pilot_words(pilot: Pilot) -> str:
-    parts = [f"{round(pilot.cases / pilot.answers):,} cases"]
-    parts += [f"{pilot.units:,} {pilot.unit}"] if pilot.unit != "cases" else []
-    parts += [f"{pilot.strata:,} strata"] if pilot.strata > 1 else []
-    discordance = f", discordance {pilot.discordance:.4f}" if pilot.discordance is not None else ""
-    return f"pilot: {join_names(pilot.names)} on {', '.join(parts)}{discordance}"
 
 
 def power_table(plan: PowerPlan) -> Table:
@@ -111,16 +117,6 @@ def power_table(plan: PowerPlan) -> Table:
         [units, plan.cases_in(units), finite(value)] for units, value in zip(plan.curve_units, plan.curve, strict=True)
     ]
     return Table(["units", "cases", plan.request.measured], rows)
-
-
-def _short(table: Table, plan: PowerPlan) -> Table:
-    """Some of the rows, the answer's own among them."""
-    answer = plan.curve_units.index(plan.units) if plan.units in plan.curve_units else 0
-    step = max(len(table.rows) // MAX_ROWS, 1)
-    keep = [row for index, row in enumerate(table.rows) if (index - answer) % step == 0]
-    if plan.unit == "cases":
-        return Table(table.columns[1:], [row[1:] for row in keep])
-    return Table([plan.unit, *table.columns[1:]], keep)
 
 
 def rule_table(design_effect: float, three: int, thirty: int) -> Table:

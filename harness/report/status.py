@@ -28,7 +28,11 @@ def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
     title = f"{header.algorithm.name} on {header.test.name} {header.test.version}: {run.path}"
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.errors.items()))
     errors = f"errors so far: {run.counts.ER:,}" + (f" ({kinds})" if kinds else "")
-    lines = [title, _progress(run), _speed(run), errors]
+    speed = run.speed
+    rates = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
+    if speed.overall is not None and speed.seconds is not None:
+        rates.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
+    lines = [title, _progress(run), f"{header.counted} a second: {', '.join(rates)}" if rates else "", errors]
     blocks: list[Block] = [Paragraphs([line for line in lines if line])]
     if run.header.is_blind or not run.done:
         return blocks
@@ -74,14 +78,6 @@ def _progress(run: RunStatus) -> str:
     state = "running, or stopped (this system cannot tell)" if not run.certain else str(run.state)
     carry_on = "; --resume carries on with it" if run.state is RunState.STOPPED else ""
     return f"{state}: {run.done:,} {of}{left}{carry_on}"
-
-
-def _speed(run: RunStatus) -> str:
-    speed = run.speed
-    parts = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
-    if speed.overall is not None and speed.seconds is not None:
-        parts.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
-    return f"{run.header.counted} a second: {', '.join(parts)}" if parts else ""
 
 
 def _rate(rate: float) -> str:

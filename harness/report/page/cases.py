@@ -30,16 +30,16 @@ def case_parts(
     """Some cases as cards; `what` says which they are."""
     if not notable.cases:
         return []
-    cards = [_card(case, names, inputs.get(case.id)) for case in notable.cases]
+    cards = []
+    for case in notable.cases:
+        shown = inputs.get(case.id)
+        picture = None if shown is None or shown.path is None else thumbnail(shown.path)
+        text = "" if shown is None or shown.path is not None else _cut(shown.text, MAX_TEXT_LENGTH)
+        replies = zip(case.replies, names, strict=True)
+        answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in replies]
+        cards.append(CaseCard(case.id, _claim(case), answers, picture, text))
     of = f"{len(cards)} of " if notable.count > len(cards) else ""
     return [CaseCards(f"{of}{notable.count:,} {what}", cards)]
-
-
-def _card(case: NotableCase, names: Sequence[str], shown: ShownInput | None) -> CaseCard:
-    picture = None if shown is None or shown.path is None else thumbnail(shown.path)
-    text = "" if shown is None or shown.path is not None else _cut(shown.text, MAX_TEXT_LENGTH)
-    answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in zip(case.replies, names, strict=True)]
-    return CaseCard(case.id, _claim(case), answers, picture, text)
 
 
 def _claim(case: NotableCase) -> str:

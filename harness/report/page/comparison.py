@@ -57,10 +57,13 @@ def ranking_section(comparison: Comparison) -> ReportSection:
         run = comparison.runs[index]
         by_design = None if run.estimate is None else run.estimate.interval
         rows.append([Bar.of(run.value, run.interval if not comparison.by_design else by_design)])
-    what = comparison.measure.words
+    what, ranking = comparison.measure.words, ranking_table(comparison)
+    # Names, letters and intervals side by side: a screen may be too narrow for all columns.
+    names = ranking.columns
+    order = sorted(range(len(names)), key=lambda i: (names[i] not in ("name", "letters"), names[i] in TALLY))
     table = DataTable(
         caption=f"{first_words(comparison)} first, by {what}",
-        table=_letters_first(ranking_table(comparison)),
+        table=Table([names[i] for i in order], [[row[i] for i in order] for row in ranking.rows]),
         bars=BarColumn(f"{what}, {percent(comparison.confidence)}", rows),
     )
     more: list[Part] = [DataTable("Intervals by design, and if cases were independent", summary_table(comparison))]
@@ -68,13 +71,6 @@ def ranking_section(comparison: Comparison) -> ReportSection:
     return ReportSection(
         "ranking", "Ranking", [table, Paragraphs(ranking_lines(comparison)), Folded("All runs together", more)]
     )
-
-
-def _letters_first(table: Table) -> Table:
-    """Names, letters and intervals side by side: a screen may be too narrow for all columns."""
-    named = ("name", "letters")
-    order = sorted(range(len(table.columns)), key=lambda i: (table.columns[i] not in named, table.columns[i] in TALLY))
-    return Table([table.columns[i] for i in order], [[row[i] for i in order] for row in table.rows])
 
 
 def pair_section(comparison: Comparison) -> ReportSection:

@@ -65,10 +65,6 @@ def _key_figures(part: KeyFigures) -> str:
     return f"**{text(first.label)} {text(first.value)}**, {text(first.note)}\n\n{counts}"
 
 
-def _verdicts(part: Verdicts) -> str:
-    return "\n".join(f"- **{text(first)}**{''.join(f' {text(line)}' for line in rest)}" for first, *rest in part.pairs)
-
-
 def _data_table(part: DataTable) -> str:
     rows = part.table.rows
     table = _without_mentions(render(Table(part.table.columns, rows[:MAX_ROWS]), Format.MD).strip())
@@ -98,7 +94,9 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Heading: lambda part: f"### {text(part.text)}",
     Paragraphs: lambda part: "\n\n".join(map(text, part.texts)),
     KeyFigures: _key_figures,
-    Verdicts: _verdicts,
+    Verdicts: lambda part: "\n".join(
+        f"- **{text(first)}**{''.join(f' {text(line)}' for line in rest)}" for first, *rest in part.pairs
+    ),
     Facts: lambda part: "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows),
     DataTable: _data_table,
     # A comment has no room for a picture; the tables beside it have its summary.

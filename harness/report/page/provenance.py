@@ -69,11 +69,12 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
     """All that a transcript says about its run."""
     header, end = origin.header, origin.end
     interface, git = header.interface, header.git
+    judged = f"self-reported: {origin.self_reported}" if origin.self_reported else "judged again by the test"
     return _filled(
         {
             "algorithm": f"{header.algorithm.name} {header.algorithm.version}".rstrip(),
             "transcript": origin.source,
-            "outcomes": _outcomes(origin.self_reported),
+            "outcomes": "" if origin.self_reported is None else judged,
             "parameters": ", ".join(f"{name}={_text(value)}" for name, value in header.params.items()),
             "changed from default": "" if header.changed is None else ", ".join(header.changed) or "none",
             "answers per case": _text(header.repeat),
@@ -112,12 +113,6 @@ def run_command(header: Header) -> list[str]:
     words += ["--limit", str(header.part["limit"])] if "limit" in header.part else []
     note = f"  # the interface of {name}" if interface == UNKNOWN else ""
     return [shlex.join(words) + note]
-
-
-def _outcomes(self_reported: str | None) -> str:
-    if self_reported is None:
-        return ""
-    return f"self-reported: {self_reported}" if self_reported else "judged again by the test"
 
 
 def _items(values: Mapping[str, Any] | UnsetType) -> str:

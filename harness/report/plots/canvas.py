@@ -136,7 +136,11 @@ class Picture:
 
     def _finish(self) -> None:
         self._write_title()
-        self._lighten_bands()
+        for axes in self.panels:
+            # Many bands would hide the lines.
+            bands = [artist for artist in axes.collections if artist.get_alpha() == BAND]
+            for band in bands if len(bands) > MAX_BANDS else ():
+                band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
         self._limit("x", self.look.xlim)
         self._limit("y", self.look.ylim)
         self._names.check()
@@ -154,13 +158,6 @@ class Picture:
             self.axes.set_title(lines)
         else:
             self.figure.suptitle(lines)
-
-    def _lighten_bands(self) -> None:
-        """Many bands would hide the lines."""
-        for axes in self.panels:
-            bands = [artist for artist in axes.collections if artist.get_alpha() == BAND]
-            for band in bands if len(bands) > MAX_BANDS else ():
-                band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
 
     def _limit(self, axis: str, limits: AxisLimits | None) -> None:
         if limits is None:

@@ -158,8 +158,10 @@ def draw_grid(
     axes.set_yticks(*_ticks(down))
     if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS:
         _write_values(axes, grid, larger=larger)
-    column, row = _best(grid, larger=larger)
-    corner = (column - 0.5, row - 0.5)
+    sign = 1.0 if larger else -1.0
+    known = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
+    _, best_row, best_column = max(known)
+    corner = (-best_column - 0.5, -best_row - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))
     _bar(picture, image, words)
 
@@ -173,13 +175,6 @@ def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
 def value_words(value: Any) -> str:
     """The value of a parameter on an axis."""
     return f"{value:g}" if isinstance(value, float) else shortened(str(value), 10)
-
-
-def _best(grid: Sequence[Sequence[float]], *, larger: bool) -> tuple[int, int]:
-    sign = 1.0 if larger else -1.0
-    known = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
-    _, row, column = max(known)
-    return -column, -row
 
 
 def _write_values(axes: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:
