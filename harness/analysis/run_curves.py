@@ -102,6 +102,9 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
+    target = "" if bands is None else bands.tpr.target
+    if bands is not None and basis.subjects is None and not target.endswith("independent cases"):
+        target = basis.sampling.target
     return Curve(
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
@@ -110,7 +113,7 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         eer_threshold=equal_error(counts).threshold,
         columns=curve_columns(counts, at, bands, fixed),
         bands=band_method(basis, bands),
-        target=_target(basis, bands),
+        target=target,
         stratum=basis.sampling.stratum,
         counts=counts,
         whole=counts.threshold.size,
@@ -185,13 +188,6 @@ def band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
     if bands is None:
         return ""
     return "simultaneous" if basis.bands is BandMethod.SIMULTANEOUS else bands.tpr.method
-
-
-def _target(basis: CurveBasis, bands: CurveBands | None) -> str:
-    if bands is None:
-        return ""
-    independent = bands.tpr.target.endswith("independent cases") or basis.subjects is not None
-    return bands.tpr.target if independent else basis.sampling.target
 
 
 def _end_notes(run: ScoredRun) -> list[str]:

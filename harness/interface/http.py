@@ -113,7 +113,12 @@ class HttpSession:
             limit = min(CONNECT_SECONDS, self._setup.timeout or CONNECT_SECONDS)
             return None, ErrorKind.TIMEOUT, f"no connection in {limit:g} s"
         except (HTTPException, OSError, ValueError) as error:
-            return None, ErrorKind.INTERFACE, f"{self._url}: {_reason(error)}"
+            # The system's message is that of the innermost of the nested errors.
+            inner: BaseException = error
+            while (cause := inner.__cause__ or inner.__context__) is not None:
+                inner = cause
+            reason = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+            return None, ErrorKind.INTERFACE, f"{self._url}: {reason}"
         if answer.status != 200:
             words = " ".join(answer.content[:200].decode(errors="replace").split())
             return None, ErrorKind.CRASH, f"HTTP {answer.status} {answer.reason}: {words}"
@@ -121,13 +126,6 @@ class HttpSession:
 
     def close(self) -> None:
         self._connection.end()
-
-
-def _reason(error: BaseException) -> str:
-    """The system's message: that of the innermost of the nested errors."""
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _read(content: bytes) -> HttpReply:
@@ -359,12 +357,10 @@ def _head(parts: SplitResult, headers: Mapping[str, str], proxy: SplitResult | N
     if proxy is not None and not _is_secure(parts):
         path = f"http://{authority}{path}"
         sent |= {name.lower(): (name, value) for name, value in _proxy_authorization(proxy).items()}
-    lines = [f"POST {path} HTTP/1.1", *(_header(name, value) for name, value in sent.values()), ""]
-    return "\r\n".join(lines).encode("latin-1")
-
-
-def _header(name: str, value: str) -> str:
-    valid = _HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)
-    if not valid or any(ord(character) > 255 for character in value):
-        raise InterfaceError(f"http.headers.{name}: not a header; a value is one line of Latin-1 text")
-    return f"{name}: {value}"
+    lines = [f"POST {path} HTTP/1.1"]
+    for name, value in sent.values():
+        is_valid = _HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)
+        if not is_valid or any(ord(character) > 255 for character in value):
+            raise InterfaceError(f"http.headers.{name}: not a header; a value is one line of Latin-1 text")
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([*lines, ""]).encode("latin-1")

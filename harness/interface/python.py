@@ -230,15 +230,23 @@ def python_object(source: Any, name: str | None = None) -> PythonInterface:
 
     Its digest is that of its source, if Python has it; what the source refers to may still differ.
     """
-    path = Path(_file_of(source))
+    code = _code_of(source)
+    try:
+        path = Path(inspect.getfile(code))
+    except (TypeError, OSError):  # built in, or not defined in a file
+        path = Path("<python>")
     make, shape = _object_target(source, path)
     interface = _interface(source, (make, shape), path, name)
-    object_name = getattr(_code_of(source), "__name__", "")
+    try:
+        sha256 = hashlib.sha256(inspect.getsource(code).encode()).hexdigest()
+    except (TypeError, OSError):
+        sha256 = ""
+    object_name = getattr(code, "__name__", "")
     object_name = "function" if object_name in ("", "<lambda>") else object_name.rpartition(".")[2]
     return replace(
         interface,
         name=interface.name or object_name,
-        sha256=_source_sha256(source),
+        sha256=sha256,
         in_memory=True,
         shared=shape is source and not inspect.isclass(source),
     )
@@ -280,20 +288,6 @@ def _code_of(value: Any) -> Any:
     """What has source code: an object's class, a partial's function."""
     value = value.func if isinstance(value, functools.partial) else value
     return value if inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value) else type(value)
-
-
-def _file_of(value: Any) -> str:
-    try:
-        return inspect.getfile(_code_of(value))
-    except (TypeError, OSError):  # built in, or not defined in a file
-        return "<python>"
-
-
-def _source_sha256(value: Any) -> str:
-    try:
-        return hashlib.sha256(inspect.getsource(_code_of(value)).encode()).hexdigest()
-    except (TypeError, OSError):
-        return ""
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):

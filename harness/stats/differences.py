@@ -142,7 +142,12 @@ def unpaired_difference(
     """Compare (successes, cases) of A with those of B."""
     from scipy.special import ndtr
 
-    z = _score_z(a, b, design_effects)
+    (x, n), (y, k) = _check(a), _check(b)
+    z = 0.0
+    if n and k:
+        pooled = (x + y) / (n + k)
+        variance = pooled * (1 - pooled) * (design_effects[0] / n + design_effects[1] / k)
+        z = (x / n - y / k) / math.sqrt(variance) if variance > 0 else 0.0
     interval = _hybrid_score(a, b, confidence, design_effects)
     return UnpairedDifference(_rate(a) - _rate(b), interval, z, float(2 * ndtr(-abs(z))), fisher_exact(a, b))
 
@@ -151,21 +156,14 @@ def fisher_exact(a: tuple[int, int], b: tuple[int, int]) -> float:
     """Fisher's exact two-sided p: of all tables with the same margins, those no more likely than the observed one."""
     (x, n), (y, k) = _check(a), _check(b)
     first, last = max(0, x + y - k), min(n, x + y)
-    likelihood = _relative_likelihood(first, last, n, k, x + y)
+    # Hypergeometric probabilities of first..last successes among n, up to a factor: running products in logarithms. The
+    # ratio of successive terms is a quotient of small numbers, so no factorial is needed and no digit is lost.
+    at = np.arange(first, last, dtype=np.float64)
+    steps = np.log((n - at) * (x + y - at)) - np.log((at + 1) * (k - (x + y) + at + 1))
+    logarithm = np.concatenate(([0.0], np.cumsum(steps)))
+    likelihood = np.exp(logarithm - logarithm.max())
     observed = likelihood[x - first]
     return min(1.0, float(likelihood[likelihood <= observed * _TIE].sum() / likelihood.sum()))
-
-
-def _relative_likelihood(first: int, last: int, n: int, k: int, total: int) -> npt.NDArray[np.float64]:
-    """Hypergeometric probabilities of first..last successes among n, up to a factor: running products in logarithms.
-
-    The ratio of successive terms is a quotient of small numbers, so no factorial is needed and no digit is lost.
-    """
-    at = np.arange(first, last, dtype=np.float64)
-    steps = np.log((n - at) * (total - at)) - np.log((at + 1) * (k - total + at + 1))
-    logarithm = np.concatenate(([0.0], np.cumsum(steps)))
-    likelihood: npt.NDArray[np.float64] = np.exp(logarithm - logarithm.max())
-    return likelihood
 
 
 def _hybrid_score(
@@ -182,15 +180,6 @@ def _hybrid_score(
     down = math.hypot(rate_a - limits_a.low, limits_b.high - rate_b)
     up = math.hypot(limits_a.high - rate_a, rate_b - limits_b.low)
     return Interval(max(-1.0, rate_a - rate_b - down), min(1.0, rate_a - rate_b + up))
-
-
-def _score_z(a: tuple[int, int], b: tuple[int, int], design_effects: tuple[float, float]) -> float:
-    (x, n), (y, k) = _check(a), _check(b)
-    if n == 0 or k == 0:
-        return 0.0
-    pooled = (x + y) / (n + k)
-    variance = pooled * (1 - pooled) * (design_effects[0] / n + design_effects[1] / k)
-    return (x / n - y / k) / math.sqrt(variance) if variance > 0 else 0.0
 
 
 def _rate(counts: tuple[int, int]) -> float:

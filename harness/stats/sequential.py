@@ -84,7 +84,12 @@ class BettingSequence:
             raise ValueError(f"value {value!r}: expected a number from 0 to 1")
         if self._population is not None and self._seen >= self._population:
             raise ValueError(f"all {self._population} units have been seen")
-        fair = self._fair_means()
+        # The mean of what is left, for every mean of the whole list.
+        fair = self._means
+        if self._population is not None:
+            fair = (self._population * fair - self._sum) / (self._population - self._seen)
+            # A mean that the sum so far just allows may miss it by a rounding error.
+            fair = np.where(np.abs(fair) < 1e-12, 0.0, np.where(np.abs(fair - 1) < 1e-12, 1.0, fair))
         # The predictable plug-in bet of the paper, from what was seen before this value.
         t = self._seen + 1
         bet = math.sqrt(2 * math.log(2 / self._alpha) / (self._spread * t * math.log(t + 1)))
@@ -100,15 +105,6 @@ class BettingSequence:
         self._spread += ((value - self._centre) ** 2 - self._spread) / (t + 1)
         self._narrow()
         return self.interval
-
-    def _fair_means(self) -> FloatArray:
-        """The mean of what is left, for every mean of the whole list."""
-        if self._population is None:
-            return self._means
-        left = self._population - self._seen
-        fair = (self._population * self._means - self._sum) / left
-        # A mean that the sum so far just allows may miss it by a rounding error.
-        return np.where(np.abs(fair) < 1e-12, 0.0, np.where(np.abs(fair - 1) < 1e-12, 1.0, fair))
 
     def _narrow(self) -> None:
         # The wealth of somebody who gives half to each gambler.

@@ -249,19 +249,17 @@ def _guess_decoder(record: type[Struct], seen: Mapping[str, Iterable[str]]) -> m
             if field.required:
                 fields.append((field.name, field.type))
             elif field.name in seen and field.name in _OBJECTS:
-                inner = _object_struct(seen[field.name], _OBJECTS[field.name])
+                names = {f"key_{number}": key for number, key in enumerate(seen[field.name])}
+                keys = [(name, _OBJECTS[field.name], UNSET) for name in names]
+                inner = msgspec.defstruct(
+                    "_Object", keys, rename=names, forbid_unknown_fields=True, frozen=True, gc=False
+                )
                 fields.append((field.name, inner, inner()))
             else:
                 fields.append((field.name, field.type if field.name in seen else _Unexpected, UNSET))
     except ValueError:  # a key with a quote or the like, which no field of a struct may have
         return None
     return msgspec.json.Decoder(msgspec.defstruct("_Guess", fields, kw_only=True, gc=False))
-
-
-def _object_struct(keys: Iterable[str], kind: Any) -> Any:
-    names = {f"key_{number}": key for number, key in enumerate(keys)}
-    fields = [(name, kind, UNSET) for name in names]
-    return msgspec.defstruct("_Object", fields, rename=names, forbid_unknown_fields=True, frozen=True, gc=False)
 
 
 def _fields(records: Sequence[Any]) -> dict[str, Sequence[Any]]:

@@ -190,7 +190,11 @@ class TranscriptWriter:
         if not self._offsets.in_order:
             self._sort()
         counts = {"ER": self.counts.ER} if self.blind else msgspec.structs.asdict(self.counts)
-        end = End(True, self.counts.tests, **counts, sha256=self._sha256(), finished=now())
+        digest, offset = hashlib.sha256(), 0
+        while block := os.pread(self._fd, BLOCK, offset):
+            digest.update(block)
+            offset += len(block)
+        end = End(True, self.counts.tests, **counts, sha256=digest.hexdigest(), finished=now())
         self._write(msgspec.json.encode(end) + b"\n")
         return self.put_in_place()
 
@@ -284,13 +288,6 @@ class TranscriptWriter:
         for start, stop in self._offsets.stretches():
             for offset in range(start, stop, BLOCK):
                 yield os.pread(self._fd, min(BLOCK, stop - offset), offset)
-
-    def _sha256(self) -> str:
-        digest, offset = hashlib.sha256(), 0
-        while block := os.pread(self._fd, BLOCK, offset):
-            digest.update(block)
-            offset += len(block)
-        return digest.hexdigest()
 
 
 def is_unfinished(path: Path) -> bool:

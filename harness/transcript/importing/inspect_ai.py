@@ -231,7 +231,13 @@ def _members(archive: InspectArchive, source: ForeignFile) -> Iterator[_Sample]:
 
 def _imported(source: ForeignFile, log: _Log, samples: list[_Sample], options: ImportOptions) -> ImportedRun:
     spec = log.eval
-    psu = _cluster(source, spec, options)
+    # Fields of the metadata by which the log's metrics cluster samples, as in `stderr(cluster="document")`.
+    of_scorers = (name for scorer in spec.scorers or [] for name in _clusters(scorer.metrics))
+    clusters = list(dict.fromkeys([*_clusters(spec.metrics), *of_scorers]))
+    if len(clusters) > 1 and options.psu is None:
+        listed = ", ".join(f"'{name}'" for name in clusters)
+        raise ForeignError(f"{source.name}: its metrics declare several clusters, {listed}; choose one with --psu")
+    psu = clusters[0] if clusters else None
     # In the order of the dataset; logs have them by name or in the order of completion.
     rank = {str(name): number for number, name in enumerate(spec.dataset.sample_ids or [])}
     ordered = sorted(samples, key=lambda row: (rank.get(str(row.id), len(rank)), str(row.id), row.epoch))
@@ -248,16 +254,6 @@ def _imported(source: ForeignFile, log: _Log, samples: list[_Sample], options: I
         psu=psu,
         notes=[note] if psu is not None and options.psu is None else [],
     )
-
-
-def _cluster(source: ForeignFile, spec: _Eval, options: ImportOptions) -> str | None:
-    """The field of the metadata by which the log's metrics cluster samples, as in `stderr(cluster="document")`."""
-    of_scorers = (name for scorer in spec.scorers or [] for name in _clusters(scorer.metrics))
-    names = list(dict.fromkeys([*_clusters(spec.metrics), *of_scorers]))
-    if len(names) > 1 and options.psu is None:
-        listed = ", ".join(f"'{name}'" for name in names)
-        raise ForeignError(f"{source.name}: its metrics declare several clusters, {listed}; choose one with --psu")
-    return names[0] if names else None
 
 
 def _clusters(metrics: Any) -> Iterator[str]:
@@ -308,7 +304,10 @@ def _result(source: ForeignFile, sample: _Sample) -> ImportedAnswer:
     answers: dict[str, Any] = {}
     for scorer, score in scores.items():
         for name, value in _values(scorer, score.value):
-            marks[name] = _mark(value, f"{location}: {name}")
+            if isinstance(value, str) and value in _LETTERS:
+                marks[name] = _LETTERS[value]
+            else:  # a NaN means that the sample was not scored
+                marks[name] = None if is_nan(value) else as_mark(value, f"{location}: {name}")
             answers[name] = as_text(score.answer) if score.answer is not None else sample.output.completion
     error, message = _failure(sample, is_scored=bool(scores))
     # If several targets are acceptable, the list.
@@ -335,13 +334,6 @@ def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{scorer}.{number}", part) for number, part in enumerate(value))
     else:
         yield scorer, value
-
-
-def _mark(value: Any, location: str) -> Mark:
-    """A letter or number as a mark; a NaN means that the sample was not scored."""
-    if isinstance(value, str) and value in _LETTERS:
-        return _LETTERS[value]
-    return None if is_nan(value) else as_mark(value, location)
 
 
 def _failure(sample: _Sample, *, is_scored: bool) -> tuple[ErrorKind | None, str]:

@@ -43,7 +43,11 @@ def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
     """The results in a file, which are of one task."""
     match = _NAME.fullmatch(source.stem)
     task = match["task"] if match else source.stem
-    summary = _summary(source, match["date"] if match else None)
+    # The summary that was written at the same time; empty if there is none.
+    summary: dict[str, Any] = {}
+    if match and match["date"] and (path := source.path.with_name(f"results_{match['date']}.json")).is_file():
+        with contextlib.suppress(ForeignError):
+            summary = decode(ForeignFile(path).data, dict[str, Any], str(path))
     versions = summary.get("versions")
     config = summary.get("config")
     model = summary.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
@@ -58,15 +62,6 @@ def read(source: ForeignFile, _options: ImportOptions) -> list[ImportedRun]:
         directions=_directions(summary, task, results),
     )
     return [imported]
-
-
-def _summary(source: ForeignFile, date: str | None) -> dict[str, Any]:
-    """The summary that was written at the same time; empty if there is none."""
-    path = source.path.with_name(f"results_{date}.json")
-    if date is not None and path.is_file():
-        with contextlib.suppress(ForeignError):
-            return decode(ForeignFile(path).data, dict[str, Any], str(path))
-    return {}
 
 
 def _results(source: ForeignFile) -> list[ImportedAnswer]:

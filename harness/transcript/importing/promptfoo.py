@@ -233,10 +233,14 @@ def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> Im
     output = row.response.get("output") if isinstance(row.response, Mapping) else row.response
     test = row.test
     description: dict[str, Any] = {"description": test.description} if test.description else {}
+    marks: dict[str, Mark] = {PASS: float(row.success)}
+    if row.score is not None:
+        marks["score"] = as_metric(row.score, f"{location}: score")
+    marks |= {name: as_metric(value, f"{location}: {name}") for name, value in (row.named_scores or {}).items()}
     return ImportedAnswer(
         id=str(case),
         location=location,
-        marks=_marks(row, location),
+        marks=marks,
         expect=_expected(test),
         actual=None if failed else output if isinstance(output, str | int | float | None) else as_text(output),
         error=ErrorKind.CRASH if failed else None,
@@ -245,13 +249,6 @@ def _result(source: ForeignFile, row: _Row, case: int, repeat_number: int) -> Im
         repeat=repeat_number,
         columns=description | flat(row.vars or test.vars or {}) | flat(test.metadata or {}),
     )
-
-
-def _marks(row: _Row, location: str) -> dict[str, Mark]:
-    marks: dict[str, Mark] = {PASS: float(row.success)}
-    if row.score is not None:
-        marks["score"] = as_metric(row.score, f"{location}: score")
-    return marks | {name: as_metric(value, f"{location}: {name}") for name, value in (row.named_scores or {}).items()}
 
 
 def _expected(test: _Test) -> str:
