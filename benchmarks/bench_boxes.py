@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.stats.detection import match
 from harness.stats.detection_curves import COCO_LEVELS, average_precision_statistic, class_hits
+from harness.stats.object_matching import match
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample

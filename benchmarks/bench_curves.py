@@ -15,7 +15,7 @@ from harness.stats.curves.roc import auc, convex_hull, equal_error
 from harness.stats.curves.scores import make_scored_cases, threshold_counts
 from harness.stats.curves.summaries import AREA, summary_estimate
 from harness.stats.curves.two_way import Subjects, two_way_bands
-from harness.stats.ranks import rank_matrix
+from harness.stats.gallery_ranks import rank_matrix
 from harness.stats.replication.method import Replication, variance_method
 from harness.stats.replication.sample import Sample, make_sample
 from harness.stats.replication.statistic import rate

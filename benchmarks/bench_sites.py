@@ -15,9 +15,9 @@ from pathlib import Path
 
 from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
 from harness.site import layout
-from harness.site.candidates import read_candidates
 from harness.site.changes import SiteDraft
 from harness.site.publish import lock_site, publish
+from harness.site.publish_candidates import read_candidates
 from harness.site.sites import open_folder
 from harness.site.tree import build_tree
 

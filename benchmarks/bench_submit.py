@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.bench_audit import read, write
 from benchmarks.timing import Timing, best, print_timings
 from harness.site.audit import audit
-from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate
 from tests.server.served import Served, serve_here
 
 CASES = 100_000

@@ -19,9 +19,9 @@ from harness.model import Case
 from harness.tasks import TASKS
 from harness.tasks.task import TaskRules
 from harness.vary.effects import apply_effect, random_stream
-from harness.vary.making import VersionMaker
 from harness.vary.options import MADE
 from harness.vary.variation import Variation, VaryAxis
+from harness.vary.version_maker import VersionMaker
 
 SIDE = 1000
 VALUES = {

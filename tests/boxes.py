@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from harness.stats.detection import BoxSet, Detections
+from harness.stats.object_matching import BoxSet, Detections
 
 Row = dict[str, Any]
 

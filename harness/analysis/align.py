@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.curve_scores import curve_elements, curve_scores, scored_elements
+from harness.analysis.curves.scores import curve_elements, curve_scores, scored_elements
 from harness.analysis.matching import (
     agreed_direction,
     check_agreement,

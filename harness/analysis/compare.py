@@ -10,7 +10,7 @@ from harness.analysis.align import AlignedRuns, Run, align
 from harness.analysis.breakdown import break_down
 from harness.analysis.cells import Measurement, replication_of
 from harness.analysis.comparison import Comparison, RunSummary, best_first
-from harness.analysis.items import analyse_items
+from harness.analysis.item_analysis import analyse_items
 from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
 from harness.analysis.pairs import (
     Pair,

@@ -9,7 +9,7 @@ import numpy as np
 from harness.analysis.align import AlignedRuns
 from harness.analysis.breakdown import Breakdown
 from harness.analysis.cells import Cells, Measurement
-from harness.analysis.items import ItemAnalysis
+from harness.analysis.item_analysis import ItemAnalysis
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.pairs import Pair
 from harness.analysis.run_identity import machine_lines

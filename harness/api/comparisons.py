@@ -24,9 +24,9 @@ from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, 
 from harness.options.comparing import CompareOptions, ContrastOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_json, comparison_summary
+from harness.report.comparison_pairs import pair_records
+from harness.report.comparison_pairs import tidy_table as comparison_table
 from harness.report.formats import Format, json_parts
-from harness.report.pairs import pair_records
-from harness.report.pairs import tidy_table as comparison_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.values import plot_agreement

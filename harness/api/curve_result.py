@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.curve import Curve, CurveCrossings, curves_json, find_crossings
-from harness.analysis.curves import make_curves
-from harness.analysis.run_curves import at_iou, free_response_curves
+from harness.analysis.curves.curve import Curve, CurveCrossings, curves_json, find_crossings
+from harness.analysis.curves.several_runs import make_curves
+from harness.analysis.curves.single_run import at_iou, free_response_curves
 from harness.api.extension import extendable
 from harness.api.result import PictureResult, as_words
 from harness.api.transcripts import Transcripts, open_transcripts

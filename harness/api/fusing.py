@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def fuse(transcripts: Transcripts, options: FuseOptions | None = None, **settings: Any) -> RunResult:
     """Combine runs of one test into one: `harness.fuse(["wisard", "witch"], rule="ranks", output="both.jsonl")`."""
     from harness.analysis.fusion import fuse_runs
-    from harness.analysis.run_rates import rate_of_transcript
+    from harness.analysis.rate_errors import rate_of_transcript
 
     options = FuseOptions.given(options, settings)
     opened = open_transcripts(transcripts, options)

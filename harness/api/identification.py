@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.analysis.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
+from harness.analysis.curves.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
 from harness.analysis.run_identity import run_names
 from harness.api.curve_result import CurveResult
 from harness.api.extension import extendable

@@ -12,16 +12,16 @@ from harness import __version__
 from harness.analysis.align import AlignedRuns, Run, align, names_of
 from harness.analysis.breakdown import Breakdown, break_down
 from harness.analysis.cells import Measurement
-from harness.analysis.cmc import match_curve, ranks_of_run
 from harness.analysis.compare import compare_runs
 from harness.analysis.confusion import confusions
-from harness.analysis.curve import find_crossings
-from harness.analysis.curves import make_curves
+from harness.analysis.curves.cmc import match_curve, ranks_of_run
+from harness.analysis.curves.curve import find_crossings
+from harness.analysis.curves.several_runs import make_curves
+from harness.analysis.curves.single_run import free_response_curves
 from harness.analysis.identification import identification
 from harness.analysis.notable_cases import CasesById
 from harness.analysis.rate import RunMeasures, distinct_groups, rate_runs
-from harness.analysis.run_curves import free_response_curves
-from harness.analysis.run_rates import repeats_of
+from harness.analysis.rate_errors import repeats_of
 from harness.analysis.value_errors import errors_over_truth
 from harness.api.curves import CMC, FROC, PR, ROC
 from harness.api.runs import unit_words

@@ -31,7 +31,7 @@ from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
     from harness.analysis.identification import Identification
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
     from harness.analysis.sequential import SequentialComparison
     from harness.stats.repeats import Repeats
     from harness.transcript.format import Header
@@ -310,7 +310,7 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
     remarks: list[str] = []
     repeats = identification = None
     if plan.options.repeat > 1 and finished.path is not None:
-        from harness.analysis.run_rates import transcript_repeats
+        from harness.analysis.rate_errors import transcript_repeats
         from harness.report.run_sentences import repeats_sentence
 
         repeats = transcript_repeats(finished.path, plan.options.repeat)
@@ -384,7 +384,7 @@ def design_rate(finished: FinishedRun) -> "DesignRate | None":
     header = finished.header
     if header is None or not (has_design(header.design) or header.repeat):
         return None
-    from harness.analysis.run_rates import DesignRate, rate_of_transcript, rate_of_units
+    from harness.analysis.rate_errors import DesignRate, rate_of_transcript, rate_of_units
 
     # Sums by unit are all that it takes, unless single cases have weights.
     if finished.units is not None and not header.weighs_cases:

@@ -24,7 +24,7 @@ from harness.transcript.status import Follower, RunState, RunStatus, Speed
 from harness.transcript.write import working_path
 
 if TYPE_CHECKING:
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
 
 # Where a run is watched for longer, the last so many seconds are what is recent.
 RECENT = 60.0
@@ -113,7 +113,7 @@ class RunWatch:
         header = self._follower.header
         if header.is_blind or not self._counts.tests or not (has_design(header.design) or header.repeat):
             return None
-        from harness.analysis.run_rates import rate_of_transcript, rate_of_units
+        from harness.analysis.rate_errors import rate_of_transcript, rate_of_units
 
         if header.weighs_cases:
             return rate_of_transcript(self._follower.path, partial=True)

@@ -54,7 +54,7 @@ from harness.transcript.format import differences
 from harness.transcript.read import open_transcript
 
 if TYPE_CHECKING:
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
     from harness.measures import Measure
     from harness.report.plots.canvas import Picture
     from harness.stats.estimate import Estimate
@@ -314,7 +314,7 @@ def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | 
     """The rates by the test's design; None each where there is none."""
     if not has_design(run_header(plan).design) and plan.options.repeat == 1:
         return [None] * len(settings)
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
     from harness.analysis.settings import measured
     from harness.measures import MEASURES
 

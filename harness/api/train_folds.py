@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.run_rates import DesignRate, transcripts_training
+from harness.analysis.rate_errors import DesignRate, transcripts_training
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan

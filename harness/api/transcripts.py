@@ -20,9 +20,9 @@ from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.cases import run_line, view_table
 from harness.report.numbers import self_reported_notes
+from harness.site.download_request import DownloadLimits
 from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.judged import judge_sources
-from harness.site.request import DownloadLimits
 from harness.transcript.format import Header, TestInfo, differing_params, params_text
 from harness.transcript.read import open_transcript, summarise
 

@@ -14,7 +14,7 @@ from harness.cli.completion import complete_run, complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result, output_format, remark, terminal_width
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.model import plain_text
 from harness.options import option
 from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions, StatusOptions
@@ -85,7 +85,7 @@ def _print_cases(result: CasesResult | DifferencesResult, style: Format) -> None
 def _pages(table: Table, heading: Sequence[str]) -> Iterator[str]:
     """The table in pieces, laid out while the reader reads; each piece repeats the header."""
     yield "\n".join(fitted(safe(line), sys.stdout) for line in heading) + "\n"
-    for rows in in_lists(iter(table.rows), PAGE):
+    for rows in in_batches(iter(table.rows), PAGE):
         yield render(Table(table.columns, rows), Format.TABLE, terminal_width=terminal_width())
 
 

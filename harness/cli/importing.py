@@ -16,7 +16,7 @@ from harness.cli.options import PATH, FormatOptions, command_options
 from harness.cli.output import emit, output_format, remark
 from harness.engine.tallies import UnitTally, has_design
 from harness.errors import OutputError, TranscriptError, UsageError
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.files.outputs import check_free, refuse_inputs
 from harness.interface.interrupts import interruptible
 from harness.model import Counts, Trial
@@ -35,7 +35,7 @@ from harness.transcript.read import open_transcript, record_type
 from harness.transcript.storage import check_form, store_as
 
 if TYPE_CHECKING:
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
 
 
 class ImportCommandOptions(ImportOptions, FormatOptions):
@@ -114,7 +114,7 @@ class _Tally:
 
     def __iter__(self) -> Iterator[Trial]:
         self._units = UnitTally(repeated=self._repeated)
-        for block in in_lists(iter(self._trials), BLOCK):
+        for block in in_batches(iter(self._trials), BLOCK):
             self.counts += Counts.of(block)
             for trial in block:
                 if self._has_design:
@@ -127,7 +127,7 @@ class _Tally:
         """The rate by the design that was named; None where none was."""
         if not self._has_design:
             return None
-        from harness.analysis.run_rates import rate_of_units
+        from harness.analysis.rate_errors import rate_of_units
 
         return rate_of_units(self._units.sums, self.header)
 

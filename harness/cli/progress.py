@@ -153,7 +153,7 @@ def show_downloads() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from harness.site.request import clear_progress_listener, set_progress_listener
+    from harness.site.download_request import clear_progress_listener, set_progress_listener
 
     bar = DownloadBar()
     set_progress_listener(bar)

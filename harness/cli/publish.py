@@ -13,11 +13,11 @@ from harness.cli.progress import show_pages
 from harness.errors import HateError, UsageError, missing_extra
 from harness.options import DownloadOptions, Range, option
 from harness.report.blocks import Table
-from harness.site.candidates import Candidate, is_interface, read_candidates
 from harness.site.changes import SiteChange
 from harness.site.find_transcripts import KnownTranscripts
 from harness.site.layout import PAGES
 from harness.site.publish import SiteSettings, dry_run, publish, tidy
+from harness.site.publish_candidates import Candidate, is_interface, read_candidates
 from harness.site.root_keys import RootChange
 from harness.site.signing import is_key, new_key, read_key
 from harness.site.urls import is_url, parse

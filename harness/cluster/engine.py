@@ -19,8 +19,8 @@ from harness.cluster.job import BatchResult, Job, Parcel, make_job, pack_questio
 from harness.cluster.options import ClusterOptions
 from harness.cluster.worker import answer, close
 from harness.engine.engines import Engine
+from harness.engine.local_engine import make_setup
 from harness.engine.plan import Plan, RunOptions
-from harness.engine.session import make_setup
 from harness.errors import InterfaceError, UsageError
 from harness.interface.contract import Interface, Session
 from harness.interface.interrupts import check_interrupt

@@ -66,7 +66,7 @@ def _chosen(options: "RunOptions") -> EngineEntry | None:
 
 
 def _here() -> Engine:
-    from harness.engine.session import LocalEngine
+    from harness.engine.local_engine import LocalEngine
 
     return LocalEngine()
 

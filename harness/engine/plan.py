@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from harness.engine.early_stopping import StopRule, UnitOrder
 from harness.engine.engines import engine_of
-from harness.engine.stopping import StopRule, UnitOrder
 from harness.errors import InterfaceError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface

@@ -8,13 +8,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol
 
+from harness.engine.early_stopping import Stopper
 from harness.engine.engines import open_session
 from harness.engine.guard import guarded
 from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.progress import Progress, WorkerProgress
 from harness.engine.resumed_records import PlannedTrial, unanswered
-from harness.engine.stopping import Stopper
 from harness.engine.tallies import AnsweredLabels, UnitTally
 from harness.engine.target import FinishedTranscript, Target, prepare
 from harness.errors import HateError, Interrupted, RunAborted, UsageError

@@ -14,7 +14,7 @@ from harness.files.tables import rows
 from harness.model import plain_text
 from harness.params import nearest
 from harness.stats.arrays import BoolArray, IntArray
-from harness.stats.ranks import Ranks, rank_matrix
+from harness.stats.gallery_ranks import Ranks, rank_matrix
 
 TextArray = npt.NDArray[np.str_]
 

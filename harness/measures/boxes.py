@@ -16,7 +16,7 @@ from harness.measures.measure import Measure, Reads, Runs
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
     from harness.stats.arrays import FloatArray
-    from harness.stats.detection import Detections, ObjectCounts
+    from harness.stats.object_matching import Detections, ObjectCounts
     from harness.stats.replication.statistic import Statistic
 
 __all__ = ["MEASURES", "box_measure"]
@@ -35,8 +35,8 @@ def _average_precision(
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
-        from harness.stats.detection import match
         from harness.stats.detection_curves import COCO_LEVELS, average_precision_statistic, class_hits
+        from harness.stats.object_matching import match
 
         levels = COCO_LEVELS if level is None else np.array([level])
         hits = {}
@@ -53,8 +53,8 @@ def _free_response(name: str, words: str, *, label: str | None = None) -> Measur
     """The score of the free-response curve at the run's `iou`."""
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
-        from harness.stats.detection import scored_objects
         from harness.stats.detection_curves import free_response, froc_statistic
+        from harness.stats.object_matching import scored_objects
 
         curves = {
             run: free_response(*scored_objects(_detections(runs, run, label, name), _iou(runs, run)))
@@ -84,7 +84,7 @@ def _of_counts(
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
 
-        from harness.stats.detection import object_counts
+        from harness.stats.object_matching import object_counts
         from harness.stats.replication.statistic import ratio
 
         totals = {}
@@ -101,7 +101,7 @@ def _of_counts(
 
 def _detections(runs: Runs, run: int, label: str | None, name: str) -> Detections:
     """The records of a run as arrays, of all classes or of one."""
-    from harness.stats.detection import only_label
+    from harness.stats.object_matching import only_label
     from harness.tasks.boxes import recorded_detections
 
     records = runs.detail("boxes")

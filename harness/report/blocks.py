@@ -7,7 +7,7 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.model import finite
 from harness.stats.rates import Interval
 
@@ -216,7 +216,7 @@ def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which:
 
 def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:
     """The columns of a table, for some rows at a time."""
-    for block in in_lists(iter(table.rows), ROWS):
+    for block in in_batches(iter(table.rows), ROWS):
         yield list(zip(*block, strict=True))
 
 

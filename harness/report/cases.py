@@ -15,7 +15,7 @@ from harness.analysis.cases import (
     pair_value,
 )
 from harness.files.conditions import text
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.model import Trial
 from harness.report.blocks import ROWS, Cell, Table
 from harness.report.counts import TALLY
@@ -117,7 +117,7 @@ class _CaseRows(Sequence[Sequence[Cell]]):
         return len(self.trials)
 
     def __iter__(self) -> Iterator[Sequence[Cell]]:
-        for block in in_lists(iter(self.trials), ROWS):
+        for block in in_batches(iter(self.trials), ROWS):
             yield from zip(*(_cells(block, name) for name in self.columns), strict=True)
 
     @overload

@@ -15,10 +15,10 @@ from harness.report.comparison_details import (
     requested_blocks,
     tutorial_blocks,
 )
+from harness.report.comparison_pairs import PairOutput, design_table, pair_records, pair_table_of
+from harness.report.comparison_runs import ranking_table, run_records, summary_table
 from harness.report.groups import breakdown_json
 from harness.report.numbers import left_out_line, p_text, sampling_lines, target_words, why_untested
-from harness.report.pairs import PairOutput, design_table, pair_records, pair_table_of
-from harness.report.runs import ranking_table, run_records, summary_table
 from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 

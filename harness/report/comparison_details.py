@@ -4,18 +4,18 @@ import math
 from collections.abc import Sequence
 
 from harness.analysis.comparison import Comparison
-from harness.analysis.curve_bands import few_errors
-from harness.analysis.items import ItemAnalysis, ItemStatistics
+from harness.analysis.curves.bands import few_errors
+from harness.analysis.item_analysis import ItemAnalysis, ItemStatistics
 from harness.analysis.operating_point import OperatingResult
 from harness.analysis.pairs import Pair
 from harness.analysis.run_identity import machine_lines
 from harness.analysis.value_errors import AGREEING
 from harness.model import join_names
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
+from harness.report.comparison_pairs import PairOutput, pair_table_of
+from harness.report.comparison_runs import cost_table
 from harness.report.groups import group_blocks
 from harness.report.numbers import correction_name, interval_cell, percent
-from harness.report.pairs import PairOutput, pair_table_of
-from harness.report.runs import cost_table
 from harness.report.verdicts import IF_INDEPENDENT, margin_verdict
 
 # Cases at either end of the list that are shown; JSON has all.

@@ -13,7 +13,7 @@ from harness.report.numbers import interval_cell, interval_text, method_words, t
 from harness.stats.rates import Interval, wilson
 
 if TYPE_CHECKING:
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
 
 
 CountRow = tuple[Mapping[str, Value], Counts]

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.curve import Curve, summary_method
-from harness.analysis.run_curves import MEAN_RECALL
+from harness.analysis.curves.curve import Curve, summary_method
+from harness.analysis.curves.single_run import MEAN_RECALL
 from harness.report.blocks import Cell, Table
 from harness.report.chart import Chart, ChartAxis, Columns, Mark, Series, numbers_of
 from harness.report.curve_view import CurveView

@@ -13,7 +13,7 @@ from harness.report.chart import DEVIATE_TICKS, Band, ChartAxis, Columns
 
 if TYPE_CHECKING:
     # Not at run time: the list of commands is made of the views without importing numpy.
-    from harness.analysis.curve import Curve
+    from harness.analysis.curves.curve import Curve
     from harness.options import OptionSet
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from harness.analysis.curve import Curve, CurveCrossings, summary_method
+from harness.analysis.curves.curve import Curve, CurveCrossings, summary_method
 from harness.report.blocks import Block, Cell, Limits, Paragraphs, Table
 from harness.report.curve_chart import SUMMARIES
 from harness.report.curve_view import CurveView

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.report.blocks import (
     ROWS,
     Block,
@@ -123,7 +123,7 @@ def json_parts(payload: Mapping[str, Any], key: str, items: Iterable[Any]) -> It
     head, begin, tail = json_lines({**payload, key: []}).partition(f'\n "{key}": []')
     separator = ""
     yield head + begin.removesuffix("]")
-    for block in in_lists(iter(items), ROWS):
+    for block in in_batches(iter(items), ROWS):
         # Without the brackets, and one step further to the right.
         yield separator + json_lines(block)[1:-3].replace("\n", "\n ")
         separator = ","

@@ -11,7 +11,7 @@ from harness.report.numbers import share_text
 from harness.transcript.status import RunState, RunStatus
 
 if TYPE_CHECKING:
-    from harness.analysis.run_rates import DesignRate
+    from harness.analysis.rate_errors import DesignRate
 
 _PEEKING = (
     "These are the cases so far, a part of the test. The interval is right for a single look; to stop when it looks "

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
-from harness.files.many_texts import TextHashes
+from harness.files.external_sort import TextHashes
 from harness.files.mistakes import Mistakes
 from harness.files.tables import rows
 from harness.model import Case, Question

@@ -26,13 +26,13 @@ from harness.model import Counts, Standing
 from harness.server.database import BoardEntry, Database
 from harness.site.audit import decision_params
 from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
-from harness.site.candidates import TranscriptCandidate
 from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, PublishStatus, name_owner
 from harness.site.header_facts import header_design, header_test
 from harness.site.layout import Ref
 from harness.site.local_tests import cases_here
 from harness.site.publish import publish
+from harness.site.publish_candidates import TranscriptCandidate
 from harness.site.signing import Signer
 from harness.tasks.judge import judged_trial
 from harness.transcript.columns import read_columns

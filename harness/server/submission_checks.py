@@ -19,12 +19,12 @@ from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
 from harness.site.audit import judge
 from harness.site.blind import read_answers
-from harness.site.candidates import TranscriptCandidate, check_name, read_transcript_candidate
 from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, SiteDraft, name_owner, plan_change
 from harness.site.config import SiteConfig, site_config
 from harness.site.local_runs import transcript_stem
 from harness.site.local_tests import cases_here
+from harness.site.publish_candidates import TranscriptCandidate, check_name, read_transcript_candidate
 from harness.site.sites import open_site
 from harness.site.upload import SubmissionReceipt, Upload, send
 from harness.transcript.format import Header, now

@@ -28,11 +28,11 @@ from harness.server.database import Database, Token
 from harness.server.state import ServedSite, find_test
 from harness.server.submission_checks import check_size, inspect_transcript, judge_submission
 from harness.site.blind import private_folder
-from harness.site.candidates import TranscriptCandidate, check_name
 from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, PublishStatus
 from harness.site.layout import file_path
 from harness.site.publish import publish
+from harness.site.publish_candidates import TranscriptCandidate, check_name
 from harness.site.signing import Signer
 from harness.transcript.format import Header
 

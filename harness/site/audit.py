@@ -20,11 +20,11 @@ from harness.files.mistakes import MAX_SHOWN, Mistakes
 from harness.model import Case, Counts, ErrorRule, Outcome, Trial
 from harness.params import Param, Value
 from harness.script.cases import CaseSet
-from harness.site.candidates import Candidate, TestCandidate, TranscriptCandidate
 from harness.site.catalogue import Catalogue, SiteTest, find_version
 from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
 from harness.site.judged import NOT_HERE
 from harness.site.local_tests import NO_DATA, cases_here, find_cases, part_of
+from harness.site.publish_candidates import Candidate, TestCandidate, TranscriptCandidate
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge

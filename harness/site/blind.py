@@ -25,7 +25,7 @@ from harness.model import BlindTrial, Case
 from harness.script.cases import CaseSet, cases_without_data
 from harness.script.leakage import folders_tell, telling_columns, truth_of
 from harness.script.load import Script, load_script
-from harness.site.candidates import TestCandidate, read_test_candidate
+from harness.site.publish_candidates import TestCandidate, read_test_candidate
 from harness.tasks.answers import shown
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript

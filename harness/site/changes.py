@@ -9,7 +9,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.errors import DataError, UsageError
-from harness.site.candidates import Candidate, InterfaceCandidate, TestCandidate, TranscriptCandidate
 from harness.site.catalogue import Catalogue, SiteStore, find_version
 from harness.site.layout import (
     FORMAT,
@@ -27,6 +26,7 @@ from harness.site.layout import (
     encode,
     ref_of,
 )
+from harness.site.publish_candidates import Candidate, InterfaceCandidate, TestCandidate, TranscriptCandidate
 from harness.site.tree import TreeUpdate
 
 

@@ -21,7 +21,7 @@ from harness import __version__
 from harness.errors import DataError, Unreachable
 from harness.files.gzip_blocks import BadGzip, gunzip
 from harness.site.config import is_offline
-from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators, progress_listener
+from harness.site.download_request import Download, DownloadLimits, DownloadRequest, Validators, progress_listener
 from harness.site.urls import Address, masked, parse, redirected
 
 # Rather than wait longer than this, the command fails and says why.

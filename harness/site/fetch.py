@@ -24,9 +24,9 @@ from harness.script.load import SUFFIX, Script, load_script, take_settings
 from harness.script.references import DOWNLOADED
 from harness.script.schema import FORMAT, DataSection, script_model
 from harness.site.cache import SCRIPTS, UNPACKED, cache_folder, link_or_copy, verified
+from harness.site.download_request import DownloadLimits, content_request
 from harness.site.layout import check_inside
-from harness.site.remote import ANY_FILE, remote_file, verified_content
-from harness.site.request import DownloadLimits, content_request
+from harness.site.url_cache import ANY_FILE, remote_file, verified_content
 from harness.site.urls import is_url, masked, url_path
 
 

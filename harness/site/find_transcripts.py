@@ -19,11 +19,11 @@ from urllib.parse import unquote
 from harness.errors import DataError, HateError, OutputError, TranscriptError, UsageError
 from harness.site.catalogue import Catalogue
 from harness.site.config import configured_sites, site_config
+from harness.site.download_request import DownloadLimits
 from harness.site.layout import TestIndex, TranscriptEntry
 from harness.site.local_runs import ROOT, SUFFIXES, LocalRun, bundled_runs, one_line, transcript_stem, user_runs
-from harness.site.remote import remote_transcript
-from harness.site.request import DownloadLimits
 from harness.site.sites import TEST_IN_ADDRESS, Sites, open_site, page_address, sites
+from harness.site.url_cache import remote_transcript
 from harness.site.urls import is_url, masked, url_path
 from harness.transcript.format import Header, changed_params, differing_params, params_text
 from harness.transcript.read import open_transcript

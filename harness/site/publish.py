@@ -18,7 +18,6 @@ from harness.errors import DataError, OutputError, UsageError
 from harness.files.durable import sync_file, sync_folder
 from harness.site.audit import judge_candidates
 from harness.site.cache import is_whole
-from harness.site.candidates import Candidate
 from harness.site.catalogue import Catalogue
 from harness.site.changes import SiteChange, SiteDraft, plan_change
 from harness.site.layout import (
@@ -34,6 +33,7 @@ from harness.site.layout import (
     ref_of,
     signature_path,
 )
+from harness.site.publish_candidates import Candidate
 from harness.site.root_keys import RootChain, RootChange, SignedRoot, next_root, read_chain
 from harness.site.signing import Signer
 from harness.site.sites import FolderStore

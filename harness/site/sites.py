@@ -14,6 +14,7 @@ from harness.errors import DataError, HateError, Unreachable, UsageError
 from harness.files.digest import file_sha256
 from harness.site.catalogue import Catalogue, SiteTest, find_version
 from harness.site.config import SiteConfig, configured_sites, is_offline, site_config
+from harness.site.download_request import Download, DownloadLimits, content_request
 from harness.site.layout import (
     MAX_INDEX_BYTES,
     MAX_TOP_BYTES,
@@ -25,9 +26,8 @@ from harness.site.layout import (
     index_path,
     signature_path,
 )
-from harness.site.remote import ANY_FILE, checked_content, remote_file
-from harness.site.request import Download, DownloadLimits, content_request
 from harness.site.trust import check_top
+from harness.site.url_cache import ANY_FILE, checked_content, remote_file
 from harness.site.urls import is_url, masked
 
 DOWNLOADS_AT_ONCE = 8

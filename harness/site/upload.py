@@ -24,7 +24,7 @@ from harness.site.download import (
     retry_policy,
     run_within,
 )
-from harness.site.request import DownloadLimits, progress_listener
+from harness.site.download_request import DownloadLimits, progress_listener
 from harness.site.urls import masked, parse
 
 BLOCK = 1 << 16

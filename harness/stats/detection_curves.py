@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
-from harness.stats.detection import FALSE, HIT, Detections, Matches
+from harness.stats.object_matching import FALSE, HIT, Detections, Matches
 from harness.stats.replication.statistic import WeightsStatistic
 
 __all__ = [

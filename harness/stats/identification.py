@@ -11,7 +11,7 @@ import numpy.typing as npt
 from harness.stats.arrays import FloatArray, IntArray, kish
 from harness.stats.curves.cumulative_rates import Entries, RateBands, bootstrap_rates, replicated_rates, wilson_rates
 from harness.stats.estimate import Estimate
-from harness.stats.ranks import censored, median_rank, weighted_median
+from harness.stats.gallery_ranks import censored, median_rank, weighted_median
 from harness.stats.rates import Interval
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample

@@ -30,7 +30,7 @@ from harness.tasks.task import (
 )
 
 if TYPE_CHECKING:
-    from harness.stats.detection import Detections
+    from harness.stats.object_matching import Detections
 
 
 # More boxes are refused: they would take hours to compare, and no image has as many objects.
@@ -249,7 +249,7 @@ def recorded_detections(records: Sequence[Mapping[str, Any] | None], labels: Seq
     """The records of all cases as arrays; the classes are numbered in the order of `labels`, then as they come."""
     import numpy as np
 
-    from harness.stats.detection import BoxSet, Detections
+    from harness.stats.object_matching import BoxSet, Detections
 
     codes = {name: index for index, name in enumerate(labels)}
     true_case, detected_case = [], []
@@ -393,7 +393,7 @@ class BoxesTask(Task):
         """Objects with the score of what found them at the run's iou, and false positives with theirs."""
         import numpy as np
 
-        from harness.stats.detection import scored_objects
+        from harness.stats.object_matching import scored_objects
 
         detections = recorded_detections(columns.details.get("boxes", ()))
         case, score, is_object = scored_objects(detections, float(params.get("iou", IOU)))

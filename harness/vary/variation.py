@@ -207,7 +207,7 @@ class Variation(Expansion):
             yield f"input '{case.input}' is not an image ({' '.join(IMAGE_SUFFIXES)}), which [vary] needs"
 
     def maker(self, data_paths: Mapping[str, Path], task: Task, rules: TaskRules) -> InputMaker:
-        from harness.vary.making import VersionMaker
+        from harness.vary.version_maker import VersionMaker
 
         return VersionMaker(self, data_paths, task, rules)
 

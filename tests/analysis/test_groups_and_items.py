@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.groups import groups_of, several_groups
-from harness.analysis.items import discrimination, ranks_of
+from harness.analysis.item_analysis import discrimination, ranks_of
 from harness.analysis.rate import distinct_groups
 from harness.errors import UsageError
 from harness.files.conditions import number, numbers

@@ -22,7 +22,7 @@ ENGINE = """
 import contextlib
 from pathlib import Path
 from harness.engine.engines import Engine
-from harness.engine.session import LocalEngine
+from harness.engine.local_engine import LocalEngine
 from harness.errors import UsageError
 from relay_entry import RelayOptions
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.analysis.cmc import ProbeRanks
+from harness.analysis.curves.cmc import ProbeRanks
 from harness.analysis.sampling import Sampling
 from harness.lab.methods.analysis import MethodComparison, compare_methods
 from harness.stats.designs import design_variances

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
-from harness.analysis.curve import Curve
+from harness.analysis.curves.curve import Curve
 from harness.api.curve_result import CurveResult
 from harness.api.curves import VIEWS, roc
 from harness.errors import UsageError

@@ -11,10 +11,10 @@ from harness.files.digest import file_sha256
 from harness.script.load import load_script
 from harness.server.database import Database
 from harness.server.submissions import SubmissionLimits
-from harness.site import candidates
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
+from harness.site import publish_candidates
 from harness.site.layout import FORMAT, Ref, Release, ReleaseFile, TranscriptEntry
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from harness.site.sites import open_folder
 from tests.security.forging import Lines, all_right, forge, read_lines, write_lines
 from tests.server.served import serve_here
@@ -203,7 +203,7 @@ def test_what_cannot_be_judged_is_marked(shop: Workshop) -> None:
         "release", FORMAT, "toy", "1.0", script.digest, path.name, [ReleaseFile(path.name, ref.sha256, ref.bytes)]
     )
     site = shop.folder / "site"
-    publish(site, [candidates.TestCandidate(release, "", "label", 2, {ref: path})])
+    publish(site, [publish_candidates.TestCandidate(release, "", "label", 2, {ref: path})])
     test = {"name": "toy", "version": "1.0", "digest": script.digest, "task": "label", "cases": 2}
     header = {"hate": "transcript", "format": 1, "test": test, "algorithm": {"name": "a"}, "params": {"threshold": 0}}
     records = [{"id": str(n), "outcome": "TP", "positive": True, "expect": "a", "actual": "a"} for n in range(2)]

@@ -19,7 +19,7 @@ from harness.transcript.format import AlgorithmInfo, Header
 from harness.transcript.format import TestInfo as Info
 from harness.transcript.read import open_transcript
 from harness.transcript.write import TranscriptWriter
-from tests.security.power import Disk, Recorder
+from tests.security.forgetful_disk import Disk, Recorder
 
 HEADER = Header("transcript", 1, Info("toy", "1", "1:a", cases=6), AlgorithmInfo("a"), started="2026-01-01")
 TRIALS = [Trial(f"c{number}", Outcome.TP, message=f"{number}" * 20) for number in range(6)]

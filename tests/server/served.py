@@ -22,10 +22,10 @@ import requests
 
 from harness.bundled import bundled
 from harness.server.app import ServeOptions, listen, make_server
-from harness.site.candidates import Candidate, read_test_candidate, read_transcript_candidate
 from harness.site.changes import SiteDraft, plan_change
 from harness.site.layout import encode
 from harness.site.publish import SiteSettings, current_top, lock_site, publish
+from harness.site.publish_candidates import Candidate, read_test_candidate, read_transcript_candidate
 from harness.site.sites import FolderStore, open_folder
 
 WAIT = 60

@@ -18,8 +18,8 @@ from harness.errors import UsageError
 from harness.server.connections import ConnectionLimits, address_key, parse_proxies
 from harness.server.database import Database
 from harness.server.submissions import SubmissionLimits
-from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate
 from harness.site.sites import open_folder
 from tests.server.served import Served, serve_here, toy_script, toy_transcript
 

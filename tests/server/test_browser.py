@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import SiteSettings, publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from tests.server.browser import Browser, browsing
 from tests.server.served import Served, publish_unjudged, serve_here, toy_script, toy_transcript
 

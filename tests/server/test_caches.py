@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.files.caches import MemoryCache, memory_of
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from tests.server.served import publish_unjudged, serve_here, toy_script, toy_transcript
 from tests.server.strict_page import Page
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.server.database import Database
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import SiteSettings, publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from tests.server.served import hate_serve, nginx, serve_here, toy_script, toy_transcript
 from tests.workshop import Done, Workshop
 

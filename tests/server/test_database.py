@@ -16,8 +16,8 @@ import pytest
 
 from harness.errors import DataError, HateError, OutputError
 from harness.server.database import APPLICATION, VERSION, BoardEntry, Database
-from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate
 from tests.server.served import serve_here, toy_script, toy_transcript
 from tests.workshop import Workshop
 

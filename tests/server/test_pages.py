@@ -11,13 +11,13 @@ import pytest
 import requests
 from msgspec.structs import replace
 
-from harness.analysis.run_rates import rate_of_transcript
+from harness.analysis.rate_errors import rate_of_transcript
 from harness.bundled import bundled
 from harness.server.ranking_page import interval_axis
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.changes import SiteDraft
 from harness.site.layout import BestEntry, encode, file_path
 from harness.site.publish import SiteSettings, current_top, lock_site, publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from harness.site.sites import FolderStore, open_folder
 from harness.site.tree import build_tree
 from tests.server.served import DIGITS, Served, publish_unjudged, repeated, serve_here, toy_script, toy_transcript

@@ -17,9 +17,9 @@ from harness.model import Standing
 from harness.server.front_page import _ORDERS
 from harness.server.static_pages import StaticSite
 from harness.site import layout
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.layout import BestEntry, Ref, TranscriptEntry
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from harness.site.sites import open_folder
 from tests.server.served import Served, publish_unjudged, serve_here
 from tests.server.strict_page import Page

@@ -12,8 +12,8 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 
 from harness.server.static_pages import StaticSite
-from harness.site.candidates import read_test_candidate, read_transcript_candidate
 from harness.site.publish import SiteSettings, publish
+from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from tests.server.browser import Browser, browsing
 from tests.server.served import DIGITS, Served, nginx, published_site, toy_script, toy_transcript
 from tests.workshop import Workshop

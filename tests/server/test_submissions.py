@@ -21,9 +21,9 @@ from harness.errors import UsageError
 from harness.server.app import ServeOptions, make_server
 from harness.server.database import Database
 from harness.server.submissions import SubmissionLimits
-from harness.site.candidates import read_test_candidate
 from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import SiteSettings, publish
+from harness.site.publish_candidates import read_test_candidate
 from harness.site.root_keys import RootChange
 from harness.site.signing import check_signature, new_key
 from harness.site.sites import FolderStore, open_folder

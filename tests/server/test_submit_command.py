@@ -14,8 +14,8 @@ import pytest
 
 from harness.server.database import Database
 from harness.server.submissions import SubmissionLimits
-from harness.site.candidates import read_test_candidate
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_test_candidate
 from harness.site.sites import open_folder
 from harness.site.urls import is_exposed
 from tests.server.served import Served, serve_here, toy_script

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.site.candidates import read_candidates
 from harness.site.layout import TOP, Top, decode_top, encode
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_candidates
 from tests.site.serving import Handler, Page, Server, serving
 from tests.workshop import Workshop
 

@@ -7,8 +7,8 @@ import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from harness.site.download_request import DownloadLimits
 from harness.site.find_transcripts import KnownTranscripts, Source
-from harness.site.request import DownloadLimits
 from tests.workshop import Workshop
 
 Record = dict[str, Any]

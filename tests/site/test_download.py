@@ -17,7 +17,7 @@ import pytest
 from harness.cli.progress import PATIENCE, DownloadBar
 from harness.errors import DataError, Unreachable
 from harness.site.download import download
-from harness.site.request import DownloadLimits, DownloadRequest, content_request
+from harness.site.download_request import DownloadLimits, DownloadRequest, content_request
 from tests.site.published_site import make_site, served
 from tests.site.serving import Handler, Page, body, in_turn, redirect, self_signed, serving
 from tests.workshop import WAIT, Workshop, command

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.errors import DataError
 from harness.files.gzip_blocks import DECOMPRESSED_BLOCK, BadGzip, gunzip, gunzip_if_packed
 from harness.site.download import MAX_PAUSE, TryAgain, next_attempt, retry_after, retry_policy, run_within
-from harness.site.request import DownloadLimits
+from harness.site.download_request import DownloadLimits
 from harness.site.urls import Address, is_url, masked, parse, redirected
 
 

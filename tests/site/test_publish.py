@@ -14,9 +14,9 @@ import pytest
 
 from harness.errors import DataError, OutputError, UsageError
 from harness.script.load import load_script
-from harness.site.candidates import read_candidates
 from harness.site.catalogue import Catalogue
 from harness.site.publish import publish, tidy
+from harness.site.publish_candidates import read_candidates
 from harness.site.sites import open_folder
 from tests.site.published_site import make_site, run_transcript, tiny, top_of, tree
 from tests.workshop import Workshop, command

@@ -10,10 +10,10 @@ import pytest
 
 from harness.script.load import load_script
 from harness.site.cache import cache_folder
-from harness.site.candidates import read_candidates
 from harness.site.config import config_path
 from harness.site.layout import file_path
 from harness.site.publish import SiteSettings, publish
+from harness.site.publish_candidates import read_candidates
 from tests.site.published_site import interrupted, make_site, put_top, run_transcript, served, tiny
 from tests.site.serving import Handler, Server, body, in_turn, redirect
 from tests.workshop import Workshop, command

@@ -10,8 +10,8 @@ import pytest
 
 from harness.bundled import bundled
 from harness.errors import HateError
+from harness.site.download_request import DownloadLimits
 from harness.site.find_transcripts import KnownTranscripts, Source
-from harness.site.request import DownloadLimits
 from harness.transcript.read import open_transcript
 from tests.site.run_files import open_source
 from tests.site.serving import Handler, Page, Server, body, in_turn, serving

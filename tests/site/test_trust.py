@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from harness.errors import DataError
-from harness.site.candidates import read_candidates
 from harness.site.config import config_path
 from harness.site.layout import check_inside, decode_release, encode, signature_path
 from harness.site.publish import publish
+from harness.site.publish_candidates import read_candidates
 from harness.site.signing import Signer, check_signature, new_key, read_key
 from harness.site.sites import open_folder
 from tests.site.published_site import make_site, put_index, put_top, served, tiny, top_of
@@ -303,7 +303,7 @@ def test_a_hostile_archive_of_a_site_is_refused(
         script.write('[data.evil]\npath = "evil.zip"\nunpack = true\n')
     assert "would be unpacked outside its folder" in refusal(shop, "publish", str(folder), "--to", str(site))
     with monkeypatch.context() as patch:
-        patch.setattr("harness.site.candidates.fetch_data", lambda script: {"images": script.folder / "images"})
+        patch.setattr("harness.site.publish_candidates.fetch_data", lambda script: {"images": script.folder / "images"})
         publish(site, read_candidates([folder]))
     before = files_outside_cache(tmp_path)
     assert "would be unpacked outside its folder" in refusal(shop, "describe", "bad")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.files import many_texts
+from harness.files import external_sort
 from harness.transcript.importing import metrics
 from harness.transcript.importing import table as tables
 from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
@@ -33,7 +33,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven answers at a time, and ids sorted in parts of ten."""
     monkeypatch.setattr(metrics, "BLOCK", 7)
     monkeypatch.setattr(tables, "BLOCK", 7)
-    monkeypatch.setattr(many_texts.SortedTexts.__init__, "__defaults__", (10,))
+    monkeypatch.setattr(external_sort.SortedTexts.__init__, "__defaults__", (10,))
 
 
 def test_in_parts_as_at_once(shop: Workshop, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:

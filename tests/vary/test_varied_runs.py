@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.vary import making
-from harness.vary.making import VersionStore
+from harness.vary import version_maker
+from harness.vary.version_maker import VersionStore
 from tests.cli.test_case_list import RECORDING, listed
 from tests.site.published_site import served
 from tests.vary.pictures import pgm, picture, varied_script
@@ -341,7 +341,7 @@ def test_a_task_that_cannot_move_its_truth_says_so(shop: Workshop, monkeypatch: 
 def test_the_cache_is_bounded_and_keeps_what_is_in_use(tmp_path: Path) -> None:
     store = VersionStore(tmp_path, most_bytes=10_000)
     image = np.zeros((50, 50), dtype=np.uint8)  # 2,500 bytes and a header
-    old = time.time() - 2 * making.IN_USE_SECONDS
+    old = time.time() - 2 * version_maker.IN_USE_SECONDS
     for n in range(8):
         store.write(f"{n}.pgm", image)
         os.utime(tmp_path / f"{n}.pgm", (old + n, old + n))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.curve import Curve
+from harness.analysis.curves.curve import Curve
 from harness.api.curve_result import CurveResult
 from harness.api.extension import Extension
 from harness.api.result import Addition

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.cmc import match_curve, ranks_of_matrix
-from harness.analysis.curve import Curve
+from harness.analysis.curves.cmc import match_curve, ranks_of_matrix
+from harness.analysis.curves.curve import Curve
 from harness.errors import DataError, UsageError
 from harness.lab.galleries.statistics import gallery_effect, mixed
 from harness.matrices.matrix import SUBJECT, Labels, Matrix, scores_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.curve import Curve, curves_json
+from harness.analysis.curves.curve import Curve, curves_json
 from harness.api.curves import CMC
 from harness.api.result import PictureResult
 from harness.lab.galleries.analysis import GalleryComparison, GalleryTest

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.analysis.cmc import ProbeRanks
+from harness.analysis.curves.cmc import ProbeRanks
 from harness.errors import DataError
 from harness.stats.arrays import FloatArray
 from harness.stats.identification import Cmc, replicated_cmc

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
-from harness.analysis.curve_bands import subject_labels
+from harness.analysis.curves.bands import subject_labels
 from harness.analysis.run_identity import check_same_version
 from harness.errors import TranscriptError, UsageError
 from harness.lab.zoo.statistics import FEWEST, QuarterOverlap, RankTest, kruskal_wallis, overlap, quarters

@@ -13,6 +13,8 @@ from harness.report.comparison_details import (
     tutorial_lines,
     win_blocks,
 )
+from harness.report.comparison_pairs import PairOutput, design_table, pair_table_of, tidy_table
+from harness.report.comparison_runs import ranking_table, summary_table
 from harness.report.counts import TALLY
 from harness.report.numbers import percent, sampling_lines
 from harness.report.page.document import (
@@ -26,8 +28,6 @@ from harness.report.page.document import (
     Verdicts,
     parts_of,
 )
-from harness.report.pairs import PairOutput, design_table, pair_table_of, tidy_table
-from harness.report.runs import ranking_table, summary_table
 from harness.report.verdicts import error_lines, pair_verdict
 
 # Verdicts that stand first; the others are folded.

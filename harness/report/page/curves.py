@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.curve import Curve, CurveCrossings
+from harness.analysis.curves.curve import Curve, CurveCrossings
 from harness.analysis.value_errors import ErrorsOverTruth
 from harness.report.blocks import Cell, Paragraphs, Table
 from harness.report.chart import Band, Chart, ChartAxis, Series

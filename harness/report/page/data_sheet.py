@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from harness.analysis.confusion import Confusion
 from harness.analysis.rate import RunMeasures
-from harness.analysis.run_rates import DesignRate
+from harness.analysis.rate_errors import DesignRate
 from harness.model import Counts
 from harness.report.blocks import Paragraphs, Table
 from harness.report.confusion import MAX_COLUMNS, confusion_blocks

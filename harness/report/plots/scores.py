@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from harness.analysis.curve import Curve
+from harness.analysis.curves.curve import Curve
 from harness.analysis.rate import ReliabilityBin
 from harness.errors import UsageError
 from harness.options import PictureOptions

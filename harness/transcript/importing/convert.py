@@ -16,7 +16,7 @@ from msgspec import UNSET, structs
 from harness.errors import ForeignError, OutputError, UsageError
 from harness.files.conditions import number
 from harness.files.digest import digest_without_script
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.files.mistakes import Mistakes
 from harness.model import Answer, Case, ErrorKind, Outcome, PsuStrata, Trial, crossed, plain_text
 from harness.params import nearest
@@ -344,7 +344,7 @@ def _test_name(imported: ImportedRun, options: ImportOptions) -> str:
 def store(writer: TranscriptWriter, trials: Iterable[Trial]) -> Path:
     """Write all records and the last line; a file that cannot be finished is removed."""
     try:
-        for block in in_lists(iter(trials), BLOCK):
+        for block in in_batches(iter(trials), BLOCK):
             writer.extend(block)
         return writer.finish()
     except BaseException as error:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness.errors import ForeignError, UsageError
 from harness.files.digest import case_list_digest
-from harness.files.many_texts import SortedTexts, in_lists
+from harness.files.external_sort import SortedTexts, in_batches
 from harness.model import MAX_COLUMNS, MAX_VALUES
 from harness.options import checked_directions, split_names
 from harness.params import nearest
@@ -65,7 +65,7 @@ class Survey:
         """Go through all answers; `watch` sees them too, many at a time."""
         survey = Survey()
         with SortedTexts() as cases:
-            for block in in_lists(iter(results), BLOCK):
+            for block in in_batches(iter(results), BLOCK):
                 survey._add(block)
                 watch(block)
                 cases.extend([f"{result.id}\0{result.expect}\n" for result in block])
@@ -106,7 +106,7 @@ class Survey:
     def _checked(self, cases: SortedTexts) -> Iterator[str]:
         """The sorted cases, many at a time; equal ids follow one another."""
         last = ""
-        for lines in in_lists(iter(cases), BLOCK):
+        for lines in in_batches(iter(cases), BLOCK):
             ids = [last, *(line.partition("\0")[0] for line in lines)]
             self.is_plain = self.is_plain and not any(map(eq, ids, ids[1:]))
             last = ids[-1]

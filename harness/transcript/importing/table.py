@@ -13,7 +13,7 @@ from operator import eq
 from typing import Any, Protocol
 
 from harness.errors import ForeignError, ScriptError
-from harness.files.many_texts import in_lists
+from harness.files.external_sort import in_batches
 from harness.files.mistakes import Mistakes
 from harness.files.tables import Delimited, parquet_table
 from harness.options import split_names
@@ -143,7 +143,7 @@ def delimited_rows(source: ForeignFile, delimiter: str) -> Iterator[RowBlock]:
     name, mistakes = source.name, Mistakes(source.name)
     try:
         table = Delimited(source.content, delimiter)
-        for block in in_lists(((table.line, row) for row in table), BLOCK):
+        for block in in_batches(((table.line, row) for row in table), BLOCK):
             if rows := _of_one_width(table, block, mistakes):
                 columns = dict(zip(table.header, zip(*(row for _, row in rows), strict=True), strict=True))
                 yield TextRows([f"{name}:{line}" for line, _ in rows], columns)
@@ -166,7 +166,7 @@ def _of_one_width(
 
 def object_rows(located: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[RowBlock]:
     """Rows that are JSON objects, each given with its location."""
-    for block in in_lists(iter(located), BLOCK):
+    for block in in_batches(iter(located), BLOCK):
         yield ObjectRows([location for location, _ in block], [row for _, row in block])
 
 

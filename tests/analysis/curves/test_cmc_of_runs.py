@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.cmc import ProbeRanks, match_curve
+from harness.analysis.curves.cmc import ProbeRanks, match_curve
 from harness.analysis.sampling import Sampling
 from harness.files.conditions import parse_condition
 from harness.matrices.read import read_matrix
 from harness.options.curves import CmcOptions
+from harness.stats.gallery_ranks import median_rank
 from harness.stats.identification import replicated_cmc
-from harness.stats.ranks import median_rank
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample

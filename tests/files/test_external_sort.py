@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.digest import case_list_digest, digest_without_script
-from harness.files.many_texts import SortedTexts, TextHashes, in_lists
+from harness.files.external_sort import SortedTexts, TextHashes, in_batches
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=60)
 
@@ -36,7 +36,7 @@ def test_the_digest_of_cases_in_parts(cases: dict[str, str], size: int) -> None:
     lines = sorted(f"{case}\0{expect}\n".encode() for case, expect in cases.items())
     expected = f"1:{hashlib.sha256(b''.join(lines)).hexdigest()}"
     assert digest_without_script(cases.items()) == expected
-    assert case_list_digest("".join(part) for part in in_lists(iter(map(bytes.decode, lines)), size)) == expected
+    assert case_list_digest("".join(part) for part in in_batches(iter(map(bytes.decode, lines)), size)) == expected
 
 
 @given(st.lists(st.text(max_size=2), max_size=50), st.integers(1, 20))

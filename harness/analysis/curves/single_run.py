@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from harness.analysis.align import Run, align, names_of
-from harness.analysis.curve import Curve
-from harness.analysis.curve_bands import (
+from harness.analysis.curves.bands import (
     CurveBasis,
     curve_bands,
     curve_estimate,
@@ -22,7 +21,8 @@ from harness.analysis.curve_bands import (
     precision_limits,
     requested_point,
 )
-from harness.analysis.curve_scores import CurveScores, curve_elements, curve_scores, scored_elements
+from harness.analysis.curves.curve import Curve
+from harness.analysis.curves.scores import CurveScores, curve_elements, curve_scores, scored_elements
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.model import plural

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
-from harness.analysis.curve import Curve, MeanPoint, RequestedPoint
-from harness.analysis.curve_bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
-from harness.analysis.curve_scores import curve_elements
-from harness.analysis.run_curves import THINNED, ScoredRun, curve_of_elements, curve_of_scores, score_run
+from harness.analysis.curves.bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
+from harness.analysis.curves.curve import Curve, MeanPoint, RequestedPoint
+from harness.analysis.curves.scores import curve_elements
+from harness.analysis.curves.single_run import THINNED, ScoredRun, curve_of_elements, curve_of_scores, score_run
 from harness.analysis.run_identity import run_names
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.stats.arrays import FloatArray
-from harness.stats.ranks import Ranks, censored, median_rank, rank_matrix, weighted_median
+from harness.stats.gallery_ranks import Ranks, censored, median_rank, rank_matrix, weighted_median
 
 
 def brute_rank(row: FloatArray, who: int, gallery: list[int], skip: int | None = None) -> float:

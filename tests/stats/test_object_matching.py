@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from harness.measures.boxes import SIZES
-from harness.stats import detection
-from harness.stats.detection import Detections, box_overlaps, match, object_counts, only_label, scored_objects
+from harness.stats import object_matching
 from harness.stats.detection_curves import (
     COCO_LEVELS,
     FALSE_POSITIVES,
@@ -18,6 +17,7 @@ from harness.stats.detection_curves import (
     free_response,
     froc_statistic,
 )
+from harness.stats.object_matching import Detections, box_overlaps, match, object_counts, only_label, scored_objects
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import make_sample
@@ -47,7 +47,7 @@ def test_average_precision_is_that_of_pycocotools(seed: int) -> None:
 
 @pytest.mark.parametrize("pairs", [1, 50, 1 << 20])
 def test_blocks_of_pairs_change_nothing(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "MAX_PAIRS", pairs)
+    monkeypatch.setattr(object_matching, "MAX_PAIRS", pairs)
     scenes = random_scenes(3, images=20, labels=3)
     assert average_precision(scenes.detections(), COCO_LEVELS)(np.ones(20))[0] == pytest.approx(scenes.evaluate()[0])
 

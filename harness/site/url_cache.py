@@ -25,7 +25,7 @@ from harness.site.cache import (
     verified,
 )
 from harness.site.config import is_offline
-from harness.site.request import Download, DownloadLimits, DownloadRequest, Validators
+from harness.site.download_request import Download, DownloadLimits, DownloadRequest, Validators
 from harness.site.urls import masked, parse
 from harness.transcript.read import open_transcript
 from harness.transcript.storage import PARQUET_MAGIC

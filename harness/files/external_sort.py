@@ -18,7 +18,7 @@ _SIZE = 4
 _frame = msgspec.msgpack.Decoder(list[str])
 
 
-def in_lists(items: Iterator[T], size: int) -> Iterator[list[T]]:
+def in_batches(items: Iterator[T], size: int) -> Iterator[list[T]]:
     """The items in lists of so many; the last one may be shorter."""
     while block := list(islice(items, size)):
         yield block
@@ -67,7 +67,7 @@ class SortedTexts:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="hate-")  # noqa: SIM115 (closed by __exit__)
         start = self._file.seek(0, 2)
-        for frame in in_lists(iter(self._waiting), _FRAME):
+        for frame in in_batches(iter(self._waiting), _FRAME):
             data = msgspec.msgpack.encode(frame)
             self._file.write(len(data).to_bytes(_SIZE, "big") + data)
         self._parts.append((start, self._file.tell()))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import UNSET
 
 from harness.analysis.align import Run, align
-from harness.analysis.curve import Curve
+from harness.analysis.curves.curve import Curve
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import DataError, TranscriptError, UsageError
 from harness.matrices.matrix import SUBJECT, Identities, Labels, Matrix, rank_probes
@@ -18,6 +18,7 @@ from harness.options import DesignOptions
 from harness.options.curves import BandMethod, RankCurveOptions
 from harness.stats.arrays import BoolArray, FloatArray
 from harness.stats.estimate import Estimate
+from harness.stats.gallery_ranks import censored, median_rank
 from harness.stats.identification import (
     Cmc,
     bootstrap_cmc,
@@ -26,7 +27,6 @@ from harness.stats.identification import (
     median_rank_statistic,
     replicated_cmc,
 )
-from harness.stats.ranks import censored, median_rank
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Method, Replication

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.align import AlignedRuns
-from harness.analysis.curve import RequestedPoint
+from harness.analysis.curves.curve import RequestedPoint
 from harness.analysis.sampling import Sampling
 from harness.errors import UsageError
 from harness.options.curves import BandMethod, CurveOptions, ErrorCosts, PointLimit
