@@ -62,7 +62,7 @@ def in_rooms(group: str) -> tuple[Plugin, ...]:
         except ModuleNotFoundError as error:
             if error.name != f"harness.{room}":
                 raise
-    # Of a folder that was removed, caches of Python may be left: a package with nothing in it.
+    # A removed folder may leave `__pycache__`, which imports as an empty package.
     tables = [getattr(room, "ENTRY_POINTS", {}) for room in rooms]
     entries = [entry for table in tables for entry in table.get(group, {}).items()]
     return tuple(Plugin(group, name, "hate-harness", __version__, value) for name, value in entries)

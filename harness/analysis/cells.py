@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import Statistic, full_values, row_weights
 from harness.stats.sign_flip import SignFlip
 
-# A run by its number, and a mask of the cases that count; None for all.
-Cell = tuple[int, BoolArray | None]
+if TYPE_CHECKING:
+    from harness.measures.measure import Cell
+
 _Result = TypeVar("_Result")
 
 
@@ -99,7 +100,7 @@ class Measurement:
         """Every run, on all cases."""
         return self.cells([(run, None) for run in range(len(self.aligned.names))])
 
-    def cells(self, cells: Sequence[Cell]) -> Cells:
+    def cells(self, cells: Sequence["Cell"]) -> Cells:
         """All cells that have a value of the measure; a UsageError if these runs cannot have one."""
         try:
             statistic, values = self._evaluated(cells)
@@ -120,7 +121,7 @@ class Measurement:
         except ValueError as error:
             raise UsageError(f"--statistic {self.measure.name}: {error}") from None
 
-    def _evaluated(self, cells: Sequence[Cell]) -> tuple[Statistic, FloatArray]:
+    def _evaluated(self, cells: Sequence["Cell"]) -> tuple[Statistic, FloatArray]:
         measure = self.measure
         # A curve over pixels has both classes in every image.
         if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):

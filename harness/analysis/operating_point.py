@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, count_outcomes, outcome_codes
-from harness.analysis.cells import Cell, check_classes
+from harness.analysis.cells import check_classes
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, Runs
@@ -28,6 +28,9 @@ from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.roc import convex_hull
 from harness.stats.curves.scores import Order, ScoredCases, counts_of
 from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
+
+if TYPE_CHECKING:
+    from harness.measures.measure import Cell
 
 # The rates of a replicate are sums of weights: a rounding error may miss a limit that is met exactly.
 _ROUNDING = 1e-12
@@ -270,7 +273,7 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
     """A measure of the outcomes at a threshold that is set again for every set of weights."""
     formula, words = _formula(measure, criterion), f"{measure.words} at {criterion}"
 
-    def statistic(runs: Runs, cells: Sequence[Cell]) -> WeightsStatistic:
+    def statistic(runs: Runs, cells: Sequence["Cell"]) -> WeightsStatistic:
         counted = None
         if any(inside is not None for _, inside in cells):
             everything = np.ones(runs.positive.size, dtype=np.bool_)

@@ -93,7 +93,7 @@ class Pair:
     confidence_differ: float | None = None
     confidence_better: float | None = None
     # The design effect that adjusts McNemar's z; None if unknown.
-    effect: float | None = None
+    design_effect: float | None = None
     # The difference by the design; None if neither stratum nor PSU is known, or a run has no value.
     estimate: Estimate | None = None
     sign_flip: FlipTest | None = None
@@ -158,7 +158,7 @@ def make_pairs(
         "difference": np.asarray(differences).tolist(),
         "interval": list(map(Interval, intervals.low.tolist(), intervals.high.tolist())),
         "p_adjusted": corrected.tolist(),
-        "effect": effects,
+        "design_effect": effects,
         "estimate": gaps,
         "sign_flip": _sign_flips(values, pairs, gaps),
         "other_measure": [values is not rates] * len(pairs),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from harness.report.plots.canvas import Picture
     from harness.stats.estimate import Estimate
 
-# Of the folds in the cache.
+# Version of how folds are cached; part of their key.
 SCHEME = 1
 # An optimiser may ask for the same setting again; it is stopped when it has nothing new to ask.
 ASKS_A_TRIAL = 5

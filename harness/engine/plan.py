@@ -28,7 +28,7 @@ from harness.options.entries import SectionEntry, all_added
 from harness.params import Param, Value, settings
 from harness.script.cases import CaseSet, load_cases
 from harness.script.folds import HeldOutFold
-from harness.script.gallery import select_cases
+from harness.script.gallery import select_gallery_cases
 from harness.script.load import Script
 from harness.site.fetch import fetch_data
 from harness.site.find_test import Note, find_test
@@ -128,7 +128,7 @@ class RunParts:
         spare_inputs(options, self.script, self.interface)
         cases = self.cases or load_cases(self.script, fetch_data(self.script))
         cases = _versions(cases, options)
-        cases = select_cases(cases, self.selection.gallery, self.selection.probe)
+        cases = select_gallery_cases(cases, self.selection.gallery, self.selection.probe)
         return Plan(cases, self.interface.answering(cases, cases.gallery), params, options, stop_rule=rule)
 
 

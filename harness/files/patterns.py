@@ -144,7 +144,7 @@ class Cost:
         return Cost(self.power + other.power, self.choices + other.choices)
 
     def times(self, count: int) -> "Cost":
-        """Of so many in a row."""
+        """The cost of `count` such matches in a row."""
         return Cost(self.power * count, self.choices * count)
 
     def allows(self, length: int) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.tasks.rank import Gallery
 
 
-# What an interface is looked for in a folder as.
+# File names of an interface.
 FILES = ("interface.py", "interface.toml")
 
 

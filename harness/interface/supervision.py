@@ -21,8 +21,8 @@ from pathlib import Path
 MARK = "HATE_RUN"
 # How often to look for strays; each look also finds what the last ones started in the meantime.
 MAX_LOOKS = 20
-# Where the open file of a program begins to be looked for a number: above those that scripts use.
-_FIRST_NUMBER = 100
+# Lowest descriptor for the marker file that programs inherit: above those that scripts use.
+_MIN_DESCRIPTOR = 100
 # From <sys/prctl.h>.
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 
@@ -172,7 +172,7 @@ def _open_mark(mark: str) -> tuple[int, ...]:
     try:
         import fcntl
 
-        return (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_NUMBER),)
+        return (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _MIN_DESCRIPTOR),)
     except OSError:  # no such numbers here
         return ()
     finally:

@@ -14,7 +14,7 @@ from harness.model import Question
 
 # The key of an image, or of an array as the bytes of a .npy file; in JSON they are base64.
 BYTES = "bytes"
-# What an answer to most tasks stands under, in a message or in a table, and further numbers beside it.
+# Keys that may hold the answer, in a message or in a table, and the key of further numbers beside it.
 ANSWER_KEYS = ("label", "score", "scores", "value", "answer")
 VALUES = "values"
 # Larger ones would make lines too long: they are in a file, whose name begins so.

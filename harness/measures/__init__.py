@@ -52,7 +52,7 @@ _COST = re.compile(r"cost(?::(.*))?")
 _DETECTION_COST = re.compile(r"(min_)?dcf(?::(.*))?")
 _AT_LIMIT = re.compile(r"fnm?r@fp?m?r=(.*)")
 _OF_K = re.compile(r"(pass|majority|maj)@([1-9]\d{0,3})", re.ASCII)
-# Names with figures in them, as they are shown to users.
+# Names with parameters, as they are shown to users.
 EXAMPLES = (
     "rank1",
     "rank5",
@@ -85,8 +85,8 @@ def find_measure(
         return built_in
     if (of_class := box_measure(name)) is not None:
         return of_class
-    if (with_figures := _with_figures(name, option)) is not None:
-        return with_figures
+    if (parametrised := _parametrised(name, option)) is not None:
+        return parametrised
     value = name.removeprefix(VALUES)
     larger = direction(value) if value in values else None
     # If no record says which way is better, a plug-in that measures this value may know.
@@ -104,22 +104,22 @@ def value_measure(value: str, meanings: Mapping[str, str]) -> str:
     return f"{VALUES}{value}" if is_taken else value
 
 
-def _with_figures(name: str, option: str) -> Measure | None:
-    """A measure whose name has figures in it, such as rank5; None if it is not one of them."""
+def _parametrised(name: str, option: str) -> Measure | None:
+    """A measure whose name has parameters, such as rank5; None if it is not one of them."""
     if match := _RANK.fullmatch(name):
         return rank(int(match[1]))
     if match := _COST.fullmatch(name):
         example = "cost:fp=10,fn=1"
-        costs = _figures(name, match[1] or "", option, {"fp": 1.0, "fn": 1.0}, example)
-        if not all(0 <= figure < 1e12 for figure in costs.values()) or not any(costs.values()):
+        costs = _parameters(name, match[1] or "", option, {"fp": 1.0, "fn": 1.0}, example)
+        if not all(0 <= number < 1e12 for number in costs.values()) or not any(costs.values()):
             raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
         return cost(**costs)
     if match := _DETECTION_COST.fullmatch(name):
         example = "dcf:miss=1,fa=1,prior=0.01"
-        figures = _figures(name, match[2] or "", option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
-        if not (0 < figures["miss"] < 1e12 and 0 < figures["fa"] < 1e12 and 0 < figures["prior"] < 1):
+        parameters = _parameters(name, match[2] or "", option, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example)
+        if not (0 < parameters["miss"] < 1e12 and 0 < parameters["fa"] < 1e12 and 0 < parameters["prior"] < 1):
             raise UsageError(f"{option} {name}: write {example}, with costs above 0 and a prior between 0 and 1")
-        return (minimum_cost if match[1] else detection_cost)(name, **figures)
+        return (minimum_cost if match[1] else detection_cost)(name, **parameters)
     if match := _OF_K.fullmatch(name):
         return (passed if match[1] == "pass" else majority)(int(match[2]))
     if match := _AT_LIMIT.fullmatch(name):
@@ -170,16 +170,16 @@ def measures_for_help() -> str:
     return f"{', '.join(known_measures())}, {', '.join(EXAMPLES)}, or a value of the records by name"
 
 
-def _figures(name: str, text: str, option: str, figures: dict[str, float], example: str) -> dict[str, float]:
+def _parameters(name: str, text: str, option: str, defaults: dict[str, float], example: str) -> dict[str, float]:
     """Numbers by name, as in fp=10,fn=1, over their defaults."""
-    numbers = dict(figures)
+    numbers = dict(defaults)
     for part in filter(None, text.split(",")):
         key, _, number = part.partition("=")
         try:
             numbers[key.strip()] = float(number)
         except ValueError:
             raise UsageError(f"{option} {name}: '{number}' is not a number; write {example}") from None
-    if set(numbers) != set(figures):
+    if set(numbers) != set(defaults):
         raise UsageError(f"{option} {name}: write {example}, with numbers of 0 or more")
     return numbers
 

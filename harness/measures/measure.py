@@ -91,17 +91,17 @@ class Runs(Protocol):
 class Measure:
     """A number of a run.
 
-    statistic  computes it from runs for several cells at once, so that their differences have an error
+    statistic         computes it from runs for several cells at once, so that their differences have an error
     larger_is_better  None if nobody has said: then no value is better than another
-    reads      what it needs of a record
-    classes    the classes of cases that a test must have for it
-    needs      what a run must contain to have a value, in words
-    unit       the unit of the number
-    share      whether it is a share of cases; differences of shares are given in points
-    ideal      the best value, if neither more nor less is better; then `larger_is_better` says nothing
-    tunable    whether settings can be tuned for it; not if the best of them may have no value
-    answers    how many answers to every case it takes
-    of_totals  the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
+    reads             what it needs of a record
+    classes           the classes of cases that a test must have for it
+    needs             what a run must contain to have a value, in words
+    unit              the unit of the number
+    share             whether it is a share of cases; differences of shares are given in points
+    ideal             the best value, if neither more nor less is better; then `larger_is_better` says nothing
+    tunable           whether settings can be tuned for it; not if the best of them may have no value
+    answers           how many answers to every case it takes
+    of_totals         the formula over the totals TP, FN, FP and TN (..., 4), if it depends on outcomes only
     """
 
     name: str

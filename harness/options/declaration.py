@@ -223,7 +223,7 @@ class OptionSet:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
 
     def __new__(cls, **_values: Any) -> Self:
-        """Of the completed set."""
+        """Make one of the completed set, with the options that plug-ins add."""
         return super().__new__(completed(cls))
 
     def __reduce__(self) -> tuple[Any, ...]:

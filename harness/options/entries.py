@@ -46,7 +46,7 @@ class OptionsEntry(AddedOptions):
     """More options of a command, of group hate.options, and what they add to its result.
 
     `where` names a subclass of harness.api.extension.Extension. The name is the key of what it adds to the JSON.
-    `reads_columns`: whether it looks at more than outcomes, strata and units, which four counts do not have either.
+    `reads_columns`: whether it reads more than outcomes, strata and units; if so, it cannot go with `--table`.
     """
 
     reads_columns: bool = True

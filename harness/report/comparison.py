@@ -1,4 +1,4 @@
-"""A comparison for people and for programs: the verdicts, what supports them, and figure 5 of the tutorial."""
+"""A comparison for people and for programs: the verdicts, what supports them, and the tutorial's figure 5."""
 
 from dataclasses import replace
 from math import isfinite, isnan
@@ -23,8 +23,8 @@ from harness.report.verdicts import disagreement, error_lines, pair_verdict
 from harness.stats.multiplicity import Multiplicity
 
 # With more transcripts, a table for each pair, or a line for each, is more than anyone reads.
-MAX_TABLES = 6
-MAX_PAIRS = 12
+MAX_RUNS_FOR_TABLES = 6
+MAX_RUNS_FOR_PAIRS = 12
 # Then the best run is shown against so many that follow it, and so many are ranked in a summary.
 MAX_FOLLOWING = 10
 MAX_RANKED = 30
@@ -73,11 +73,11 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
     blocks += detail_blocks(comparison, pairs=pairs)
     example = next((pair.estimate for pair in comparison.pairs if pair.estimate is not None), None)
     blocks += [Heading("How the cases were sampled"), Paragraphs(sampling_lines(comparison.sampling, example))]
-    return [*blocks, *tutorial_blocks(comparison, better=pairs, tables=len(comparison.names) <= MAX_TABLES)]
+    return [*blocks, *tutorial_blocks(comparison, better=pairs, tables=len(comparison.names) <= MAX_RUNS_FOR_TABLES)]
 
 
 def _shows_pairs(comparison: Comparison) -> bool:
-    return len(comparison.names) <= MAX_PAIRS or comparison.baseline is not None
+    return len(comparison.names) <= MAX_RUNS_FOR_PAIRS or comparison.baseline is not None
 
 
 def _unpaired_blocks(comparison: Comparison) -> list[Block]:

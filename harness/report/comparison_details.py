@@ -218,7 +218,7 @@ def tutorial_lines(comparison: Comparison, pair: Pair) -> list[str]:
 
 
 def tutorial_blocks(comparison: Comparison, *, better: bool, tables: bool) -> list[Block]:
-    """Number 5 of the tutorial: who succeeded where another failed, and McNemar's test of each pair."""
+    """Figure 5 of Clark and Clark's tutorial: who succeeded where another failed, and McNemar's test of each pair."""
     blocks: list[Block] = []
     if better and comparison.baseline is None:
         heading = f"{comparison.aligned.counted.capitalize()} on which one succeeded and another failed"

@@ -50,7 +50,7 @@ def corner_of(curves: Sequence[Curve]) -> float:
 
 
 def corner_chart(chart: Chart, part: float) -> Chart:
-    """That part of a chart, larger."""
+    """The upper left corner of a chart, enlarged; `part` is its share of each axis."""
     return replace(
         chart,
         caption="The same, the upper left corner",

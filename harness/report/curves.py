@@ -29,7 +29,7 @@ def curve_blocks(
     if any(curve.requested for curve in curves):
         blocks.append(operating_table(curves, confidence))
     if any(curve.cost for curve in curves):
-        blocks.append(cost_table(curves))
+        blocks.append(threshold_cost_table(curves))
     if any(curve.means for curve in curves):
         blocks.append(mean_table(curves))
     if len(crossed) > MAX_SENTENCES:
@@ -77,7 +77,7 @@ def operating_table(curves: Sequence[Curve], confidence: float) -> Table:
     return Table(columns[:-1], [row[:-1] for row in rows])
 
 
-def cost_table(curves: Sequence[Curve]) -> Table:
+def threshold_cost_table(curves: Sequence[Curve]) -> Table:
     """The cheapest threshold of each curve; normalised by the better of accepting everything and nothing."""
     rows: list[list[Cell]] = [
         [curve.name, cost.cost, cost.normalised, threshold_text(cost.point.threshold), cost.point.fpr, cost.point.fnr]

@@ -203,7 +203,7 @@ def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
         f"McNemar's test finds {mcnemar} difference ({p_text(pair.p_adjusted)}), {method} {design} "
         f"({p_text(estimate.p_adjusted)}). Believe {method}: {_reasons(comparison, estimate)}"
     )
-    if pair.effect is not None and abs(pair.effect - 1) > NO_EFFECT:
+    if pair.design_effect is not None and abs(pair.design_effect - 1) > NO_EFFECT:
         text += f" McNemar's test adjusted for the design effect: z = {pair.z_design:.3f}, {p_text(pair.p_design)}."
     return [text]
 
@@ -247,7 +247,7 @@ def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
     oracle, a, b = (n - pair.n_ff) / n, (pair.n_ss + pair.n_sf) / n, (pair.n_ss + pair.n_fs) / n
     unrelated = 1 - (1 - a) * (1 - b)
     # The standard error of the share that both fail, if they were unrelated (Agresti 2013, section 3.2).
-    spread = math.sqrt(a * (1 - a) * b * (1 - b) / n) * math.sqrt(max(pair.effect or 1.0, 1.0))
+    spread = math.sqrt(a * (1 - a) * b * (1 - b) / n) * math.sqrt(max(pair.design_effect or 1.0, 1.0))
     start = "They are complementary: each" if oracle - unrelated > 2 * spread else "Each"
     return [
         f"{start} succeeds on many {comparison.aligned.counted} where the other fails ({pair.n_sf:,} and "

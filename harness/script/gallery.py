@@ -118,7 +118,7 @@ class VirtualExperiment:
                 yield msgspec.structs.replace(case, positive=False, truth=case.real_class)
 
 
-def select_cases(cases: "CaseSet", gallery: Sequence[str], probe: Sequence[str]) -> "CaseSet":
+def select_gallery_cases(cases: "CaseSet", gallery: Sequence[str], probe: Sequence[str]) -> "CaseSet":
     """The part of a test that meets the conditions; all of it without conditions."""
     if not gallery and not probe:
         return cases

@@ -25,7 +25,7 @@ from harness.files.digest import file_sha256
 from harness.model import Counts, Standing
 from harness.server.database import BoardEntry, Database
 from harness.site.audit import decision_params
-from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_answers
+from harness.site.blind import BlindAnswers, HiddenTest, find_hidden, read_blind_answers
 from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, PublishStatus, name_owner
 from harness.site.header_facts import header_design, header_test
@@ -100,7 +100,7 @@ class Board:
         if public is None:
             raise DataError(f"{test.label}: its cases cannot be read")
         hidden.check_promise(public.script)
-        answers = read_answers(submission.path, public)
+        answers = read_blind_answers(submission.path, public)
         with FileLock(hidden.folder / "lock"):
             return self._judge(test, hidden, answers, submission, charge or (lambda: None))
 

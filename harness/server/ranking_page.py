@@ -116,7 +116,7 @@ class RankingTable:
         return next((row.entry.ranked_by.measure for row in self.rows), "")
 
 
-def ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
+def make_ranking_table(state: SiteState, entries: Sequence[TranscriptEntry], baseline: str) -> RankingTable:
     """All that can be measured, the best first, and the others below them."""
     ranking = rank(state, entries)
     rows: list[RankingRow] = []
@@ -194,7 +194,7 @@ def _ranking_html(
         return Markup()
 
     def make() -> str:
-        table = ranking_table(site.state, entries, baseline)
+        table = make_ranking_table(site.state, entries, baseline)
         listed = table.rows[:MAX_LISTED]
         if order == "name":
             listed.sort(key=lambda row: row.entry.name.casefold())
@@ -228,7 +228,7 @@ def ranking_data(site: PageSite, text: str, style: Format) -> str:
     """The ranking of a test for programs, as CSV or JSON."""
     test = site.test(text)
     about = script_summary(site.state, test.release)
-    table = ranking_table(site.state, transcripts_of(site.state, test), about.baseline)
+    table = make_ranking_table(site.state, transcripts_of(site.state, test), about.baseline)
     rows = data_table(table)
     if style is not Format.JSON:
         return render(rows, style)

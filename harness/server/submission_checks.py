@@ -18,7 +18,7 @@ from harness.files.gzip_blocks import BadGzip, gunzip_if_packed
 from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
 from harness.site.audit import judge
-from harness.site.blind import read_answers
+from harness.site.blind import read_blind_answers
 from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, SiteDraft, name_owner, plan_change
 from harness.site.config import SiteConfig, site_config
@@ -188,7 +188,7 @@ class SubmissionClient:
             raise DataError(
                 f"{test.label}: its cases are in data that is not here; `hate fetch {test.full_name}` first"
             )
-        read_answers(path, public)
+        read_blind_answers(path, public)
         if name_owner(self.state.catalogue, name) not in (None, self.submitter):
             raise NameTaken(f"{path}: the name '{name}' belongs to someone else; choose another with --name")
         return CheckedTranscript(path, test.full_name, name)

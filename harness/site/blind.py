@@ -293,7 +293,7 @@ class BlindAnswers:
     answers: dict[str, BlindTrial]
 
 
-def read_answers(path: Path, public: CaseSet) -> BlindAnswers:
+def read_blind_answers(path: Path, public: CaseSet) -> BlindAnswers:
     """The answers, complete and of this test; a TranscriptError says what is wrong. Says nothing about the truth."""
     answers: dict[str, BlindTrial] = {}
     with open_transcript(path, record=BlindTrial) as reader:

@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from harness.errors import HateError
 from harness.model import Case, plain_text
 from harness.script.cases import CaseSet, cases_without_data, load_cases
-from harness.script.gallery import select_cases
+from harness.script.gallery import select_gallery_cases
 from harness.script.load import Script, load_script
 from harness.script.references import DOWNLOADED
 from harness.site.cache import CONTENT, FILES, cache_folder
@@ -42,7 +42,7 @@ def part_of(cases: CaseSet, test: TestInfo) -> CaseSet:
     gallery = test.gallery
     if isinstance(gallery, UnsetType):
         return cases
-    return select_cases(cases, gallery.where or (), gallery.probes or ())
+    return select_gallery_cases(cases, gallery.where or (), gallery.probes or ())
 
 
 def find_cases_here(path: Path, header: Header) -> tuple[CaseSet | None, str]:

@@ -147,12 +147,12 @@ class PixelClaim:
 
     @property
     def z(self) -> float:
-        """At least."""
+        """A lower bound of |z|."""
         return max(0.0, (abs(self.lead) - 1) / math.sqrt(self.most)) if self.most else 0.0
 
     @property
     def p_value(self) -> float:
-        """At most, two-sided."""
+        """An upper bound of the two-sided p-value."""
         return math.erfc(self.z / math.sqrt(2))
 
 

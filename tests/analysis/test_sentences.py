@@ -107,7 +107,7 @@ def test_no_design_effect_is_used_if_none_is_known(tmp_path: Path) -> None:
     found = compare_successes(tmp_path, [True] * 30, [False] * 30, **documents(3, 10))
     text, pair = verdicts(found), found.pairs[0]
     assert pair.estimate is not None
-    assert (pair.effect, pair.estimate.design_effect) == (None, None)
+    assert (pair.design_effect, pair.estimate.design_effect) == (None, None)
     assert pair.estimate.p_value == pair.estimate.p_sign_flip == 0.25
     assert pair.p_adjusted < 1e-6
     assert "Believe the jackknife" in text

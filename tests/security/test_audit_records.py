@@ -11,7 +11,7 @@ import pytest
 from harness.api.runs import load_test
 from harness.errors import TranscriptError
 from harness.model import Counts
-from harness.script.gallery import select_cases
+from harness.script.gallery import select_gallery_cases
 from harness.site.audit import Audit, audit
 from tests.security.forging import Lines, all_right, forge, read_lines, write_lines
 from tests.tasks.rank_tests import GALLERY, PROBES
@@ -110,7 +110,7 @@ def test_honest_identification_passes(shop: Workshop) -> None:
 def test_a_part_of_a_gallery_is_judged_by_that_part(shop: Workshop) -> None:
     path = identified(shop, "--gallery", "session=1")
     assert "1:1: test: digest" in audited(path).mistakes.shown[0].replace("out.jsonl", "1")
-    assert audit(path, select_cases(load_test("toy"), ["session=1"], [])).mistakes.shown == []
+    assert audit(path, select_gallery_cases(load_test("toy"), ["session=1"], [])).mistakes.shown == []
     assert shop.call("check", "out.jsonl").out.endswith("records, judged again\n")
 
 

@@ -59,7 +59,7 @@ class CrossCheckExtension(SuccessExtension):
 
 
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:
-    effect = pair.effect if pair.effect else 1.0
+    effect = pair.design_effect if pair.design_effect else 1.0
     posterior = discordant_posterior(
         pair.n_sf, pair.n_fs, pair.n_ff + pair.n_sf + pair.n_fs + pair.n_ss, rope=rope, design_effect=max(effect, 1.0)
     )

@@ -23,7 +23,7 @@ MARGIN = 3
 # Inches from which a picture has room for a legend beside the axes, and the share of it that it may take.
 WIDE, SHARE = 5.0, 0.5
 MAX_COLUMNS = 4
-# Letters of a line, until it fits.
+# Characters per line, tried in this order until the text fits.
 LINES = (60, 48, 40, 34, 28, 22, 16)
 # Points away from a mark, and how the text is aligned there; the first that is free is taken.
 OFFSETS = (

@@ -32,9 +32,10 @@ __all__ = ["ROUNDING", "Evidence"]
 
 # Standard errors below this share of the scale are rounding errors of the transforms.
 ROUNDING = 1e-12
-# How often the units are split in two to see by how much an optimistic statistic is too large. The values of halves
-# exceed that of the whole by half of what the latter exceeds the truth: measured for average precision, see
-# docs/how-to/boxes.md. The theory of such maxima has powers of the number of units from -1/2 to -2/3: 0.4 to 0.6.
+# How often the units are split in two to see by how much an optimistic statistic is too large. The whole
+# exceeds the truth by about twice as much as its halves exceed the whole: measured for average precision, see
+# docs/how-to/boxes.md. In theory such an excess falls with the number of units to a power from -1/2 to -2/3: then
+# halves exceed the whole by 0.4 to 0.6 of what the whole exceeds the truth by.
 SPLITS = 10
 EXCESS_OF_HALVES = 2.0
 
