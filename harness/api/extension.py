@@ -55,4 +55,4 @@ def extendable(command: F) -> F:
 def asked_for(options: OptionSet) -> list[OptionsEntry]:
     """The entries of which an option was given."""
     entries = [entry for entry in all_added() if isinstance(entry, OptionsEntry) and isinstance(options, entry.options)]
-    return [entry for entry in entries if entry.asked(options)]
+    return [entry for entry in entries if entry.is_given(options)]

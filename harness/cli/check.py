@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -117,16 +118,10 @@ def _check_of(file: Path, *, named: bool) -> Callable[[Path], Iterator[str]]:
         return _check_script
     if file.suffix == ".py" and not named:
         return _read_interface
-    if file.suffix in (".py", ".toml"):
-        return _check_script if file.suffix == ".toml" and _is_script(file) else _check_interface
-    return _check_transcript
-
-
-def _is_script(file: Path) -> bool:
-    try:
-        return "test" in read_toml(file)[0]
-    except ScriptError:
-        return False
+    if file.suffix == ".toml":
+        with suppress(ScriptError):
+            return _check_script if "test" in read_toml(file)[0] else _check_interface
+    return _check_interface if file.suffix in (".py", ".toml") else _check_transcript
 
 
 def _check_script(file: Path) -> Iterator[str]:

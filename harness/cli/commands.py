@@ -85,7 +85,6 @@ class LazyGroup(click.Group):
         return list(KnownCommands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module."""
         if cmd_name in COMMANDS:
             module: Any = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
             attribute = f"{cmd_name}_command"
@@ -94,14 +93,24 @@ class LazyGroup(click.Group):
             )
             return command
         entry = PLUGINS.find(cmd_name)
-        return None if entry is None else _load(entry)
+        if entry is None:
+            return None
+        about = f"{PLUGINS.plugin(entry.name) or entry.name}: {entry.where}"
+        loaded = load_object(entry.where, about)
+        if not isinstance(loaded, click.Command):
+            raise UsageError(f"{about} is not a click command")
+        return loaded
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command; with the options of other packages, if one is used that nobody here has, or help is wanted."""
         name, command, rest = super().resolve_command(ctx, args)
-        if command is not None and _asks_for_more(command, rest):
+        if command is None:
+            return name, command, rest
+        known = {flag for parameter in command.params for flag in parameter.opts}
+        flags = {word.partition("=")[0] for word in rest if word.startswith("--") and word != "--"}
+        if not flags <= known or "-h" in rest:
             from harness.cli.options import add_foreign_options
 
             add_foreign_options(command)
@@ -116,20 +125,6 @@ class LazyGroup(click.Group):
             if rows := [(entry.name, entry.summary) for entry in entries]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-
-def _load(entry: CommandEntry) -> click.Command:
-    about = f"{PLUGINS.plugin(entry.name) or entry.name}: {entry.where}"
-    command = load_object(entry.where, about)
-    if not isinstance(command, click.Command):
-        raise UsageError(f"{about} is not a click command")
-    return command
-
-
-def _asks_for_more(command: click.Command, words: Sequence[str]) -> bool:
-    known = {flag for parameter in command.params for flag in parameter.opts}
-    flags = {word.partition("=")[0] for word in words if word.startswith("--") and word != "--"}
-    return not flags <= known or "-h" in words
 
 
 # Help is read in terminals of 80 columns, and quoted in mails.

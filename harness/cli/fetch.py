@@ -71,19 +71,15 @@ def fetch_command(words: Sequence[str], options: FetchOptions) -> None:
             parts.append((source.full_name.rpartition("/")[0], f"transcript {source.stem}", source.path))
             continue
         script = find_test(word, options.libraries, runs.note)
-        parts += _parts(script)
+        paths = fetch_data(script)
+        load_cases(script, paths)
+        label = f"{script.name}@{script.version}"
+        parts += [(label, "script", script.path), *((label, f"data {name}", path) for name, path in paths.items())]
         parts += _transcripts(script) if options.transcripts else []
         parts += _interfaces(script, options.interfaces) if options.interfaces is not None else []
     rows: list[list[Cell]] = [[test, part, str(path)] for test, part, path in parts]
     payload = {"fetched": [dict(zip(("test", "part", "path"), row, strict=True)) for row in rows]}
     emit(options.style, Table(["test", "part", "path"], rows), payload)
-
-
-def _parts(script: Script) -> list[FetchedPart]:
-    paths = fetch_data(script)
-    load_cases(script, paths)
-    label = f"{script.name}@{script.version}"
-    return [(label, "script", script.path), *((label, f"data {name}", path) for name, path in paths.items())]
 
 
 def _transcripts(script: Script) -> list[FetchedPart]:

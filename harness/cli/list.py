@@ -138,21 +138,18 @@ def transcript_list(style: Format) -> tuple[Table, dict[str, Any]]:
 def _local_transcripts() -> Iterator[dict[str, Any]]:
     """Those below the working folder's `transcripts`, and those that ship with the harness."""
     known = KnownTranscripts()
-    for path, site in _files():
+    shipped = bundled("transcripts")
+    files = [(path, ".") for path in transcript_files(ROOT)]
+    # In a checkout of the harness the two folders are one.
+    if not (ROOT.is_dir() and shipped.is_dir() and ROOT.samefile(shipped)):
+        files += [(path, "bundled") for path in transcript_files(shipped)]
+    for path, site in files:
         try:
             yield _entry(path, glance_at_run(path), site, known)
         except HateError as error:
             remark(f"skipped: {error}")
         except OSError as error:
             remark(f"skipped: {path}: {error.strerror}")
-
-
-def _files() -> Iterator[tuple[Path, str]]:
-    """In a checkout of the harness the two folders are one."""
-    shipped = bundled("transcripts")
-    yield from ((path, ".") for path in transcript_files(ROOT))
-    if not (ROOT.is_dir() and shipped.is_dir() and ROOT.samefile(shipped)):
-        yield from ((path, "bundled") for path in transcript_files(shipped))
 
 
 def _entry(path: Path, summary: TranscriptSummary, site: str, known: KnownTranscripts) -> dict[str, Any]:
@@ -178,16 +175,14 @@ def _entry(path: Path, summary: TranscriptSummary, site: str, known: KnownTransc
 def _for_people(entries: Sequence[dict[str, Any]]) -> Table:
     """What fits a terminal."""
     columns = ["age", "test", "algorithm", "cases", "rate", "transcript"]
-    rows = [_row(entry) for entry in entries]
+    rows: list[list[Cell]] = []
+    for entry in entries:
+        algorithm = f"{entry['algorithm']} {params_text(entry['changed'] or {})}".rstrip()
+        cases = entry["part"] or str(entry["tests"]) if entry["complete"] else f"{entry['tests']} incomplete"
+        rows.append([age(entry["when"]), entry["test"], algorithm, cases, entry["rate"], _name(entry)])
     if all(entry["site"] in LOCAL_SITES for entry in entries):
         return Table(columns, rows)
     return Table([*columns, "site"], [[*row, entry["site"]] for row, entry in zip(rows, entries, strict=True)])
-
-
-def _row(entry: dict[str, Any]) -> list[Cell]:
-    algorithm = f"{entry['algorithm']} {params_text(entry['changed'] or {})}".rstrip()
-    cases = entry["part"] or str(entry["tests"]) if entry["complete"] else f"{entry['tests']} incomplete"
-    return [age(entry["when"]), entry["test"], algorithm, cases, entry["rate"], _name(entry)]
 
 
 def _name(entry: dict[str, Any]) -> str:

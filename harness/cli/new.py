@@ -181,10 +181,10 @@ def new_script_command(name: str, options: NewScriptOptions) -> None:
     task = options.task
     if not re.fullmatch(NAME_PATTERN, name):
         raise UsageError(f"'{name}': a test's name has small letters, digits, dots, _ and -, such as my-test")
-    asked = find_task(task)
-    if asked is None:
+    known = find_task(task)
+    if known is None:
         raise UsageError(f"--task {task}: no such task; {nearest(task, task_names())}")
-    files = template_files(name, asked)
+    files = template_files(name, known)
     _write(files)
     script = next(iter(files))
     remark(f"{script} written; fill it in, then: hate check {script.parent}")

@@ -181,7 +181,11 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
             settings["show_default"] = True
         else:
             settings["help"] = f"{settings['help']}  [default: {spec.shown}]"
-        settings["default"] = _default_text(declared)
+        # As a user would write it.
+        default = declared.default
+        if isinstance(default, tuple):
+            default = (spec.separator or ",").join(map(str, default))
+        settings["default"] = default.value if isinstance(default, Enum) else default
     if spec.completion is not None:
         settings["shell_complete"] = COMPLETIONS[spec.completion]
     return click.option(*spec.flags, declared.name, **settings)
@@ -194,13 +198,6 @@ def _help(spec: OptionSpec) -> str:
     from harness.measures import measures_for_help
 
     return text.replace("{measures}", measures_for_help())
-
-
-def _default_text(declared: DeclaredOption) -> Any:
-    """The default as a user would write it."""
-    if isinstance(declared.default, tuple):
-        return (declared.spec.separator or ",").join(map(str, declared.default))
-    return declared.default.value if isinstance(declared.default, Enum) else declared.default
 
 
 def _click_type(declared: DeclaredOption) -> "click.ParamType[Any]":

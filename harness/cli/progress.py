@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ class TerminalBar:
         self._task: TaskID | None = None
 
     def begin(self, total: int, done: int) -> None:
-        """Draw it."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
         self._bar = _bar(
@@ -40,7 +39,6 @@ class TerminalBar:
         self._bar.start()
 
     def advance(self, done: int, errors: int) -> None:
-        """Redraw it."""
         if self._bar is None or self._task is None:
             return
         speed = self._bar.tasks[0].speed
@@ -50,20 +48,15 @@ class TerminalBar:
     def show_workers(self, throughput: Mapping[str, float]) -> None:
         """Beside the rate of all workers, that of each; of many, the slowest and the quickest."""
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, workers=_workers(sorted(throughput.values())))
+            rates = sorted(throughput.values())
+            each = rates if len(rates) <= MAX_RATES else (rates[0], rates[-1])
+            between = " + " if len(rates) <= MAX_RATES else " to "
+            text = f"({len(rates):,} workers: {between.join(f'{rate:,.0f}' for rate in each)})"
+            self._bar.update(self._task, workers=text if rates else "(no worker)")
 
     def end(self) -> None:
-        """Take it away."""
         if self._bar is not None:
             self._bar.stop()
-
-
-def _workers(rates: Sequence[float]) -> str:
-    if not rates:
-        return "(no worker)"
-    each = rates if len(rates) <= MAX_RATES else (rates[0], rates[-1])
-    between = " + " if len(rates) <= MAX_RATES else " to "
-    return f"({len(rates):,} workers: {between.join(f'{rate:,.0f}' for rate in each)})"
 
 
 def progress() -> "Progress":
@@ -92,7 +85,6 @@ class DownloadBar:
         self._sizes[name] = (total, done)
 
     def advance(self, name: str, count: int) -> None:
-        """Draw it, or redraw it."""
         total, done = self._sizes.get(name, (None, 0))
         self._sizes[name] = (total, done + count)
         if name in self._tasks and self._bar is not None:
@@ -101,7 +93,6 @@ class DownloadBar:
             self._show(name)
 
     def end(self, name: str) -> None:
-        """Take it away."""
         self._sizes.pop(name, None)
         task = self._tasks.pop(name, None)
         if self._bar is not None and task is not None:
@@ -118,18 +109,18 @@ class DownloadBar:
             self._bar = None
 
     def _show(self, name: str) -> None:
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+        from harness.report.text import safe
+
         if self._bar is None:
-            self._bar = _download_bar()
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
+            self._bar = _bar(*columns, TransferSpeedColumn(), TimeRemainingColumn())
             self._bar.start()
         total, done = self._sizes[name]
-        self._tasks[name] = self._bar.add_task(_short(name), total=total, completed=done)
-
-
-def _download_bar() -> "Bar":
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
-    return _bar(*columns, TransferSpeedColumn(), TimeRemainingColumn())
+        end = name.rpartition("/")[2] or name
+        label = safe(end if len(end) <= 20 else f"{end[:17]}...")
+        self._tasks[name] = self._bar.add_task(label, total=total, completed=done)
 
 
 def _bar(*columns: "ProgressColumn") -> "Bar":
@@ -138,13 +129,6 @@ def _bar(*columns: "ProgressColumn") -> "Bar":
     from rich.progress import Progress
 
     return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty())
-
-
-def _short(name: str) -> str:
-    from harness.report.text import safe
-
-    end = name.rpartition("/")[2] or name
-    return safe(end if len(end) <= 20 else f"{end[:17]}...")
 
 
 @contextmanager

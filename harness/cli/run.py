@@ -125,10 +125,10 @@ def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:
     for missing in sorted(wanted - known):
         raise UsageError(f"--case {missing}: no such case; {_hint(missing, plan)}")
     status = 0
-    for asked in ask(plan, wanted):
-        lines = trial_details(asked.case, asked.reply, asked.trial) if verbose else [trial_line(asked.trial)]
+    for judged in ask(plan, wanted):
+        lines = trial_details(judged.case, judged.reply, judged.trial) if verbose else [trial_line(judged.trial)]
         print("\n".join(lines))
-        status = status if asked.trial.outcome.success else 1
+        status = status if judged.trial.outcome.success else 1
     return status
 
 

@@ -199,5 +199,5 @@ def list_tokens_command(options: TokenListOptions) -> None:
         {"name": token.name, "created": token.created, "per_day": token.per_day or None}
         for token in Database(options.tokens).tokens()
     ]
-    rows: list[list[Cell]] = [[one["name"], one["created"], one["per_day"]] for one in known]
+    rows: list[list[Cell]] = [[token["name"], token["created"], token["per_day"]] for token in known]
     emit(options.style, Table(["name", "created", "per day"], rows), {"tokens": known})

@@ -124,7 +124,7 @@ class SharedConnection:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
         """Within it, a connection stays open from one run to the next; costs nothing if there is none."""
         with self._lock:
             self._holders += 1

@@ -207,8 +207,8 @@ class ClusterSession:
             if name in materials and name not in self._packed:
                 self._packed[name] = materials[name].pack()
         parcels = {name: self._packed[name] for name in result.missing if name in materials}
-        asked = {question.input for question in questions.values() if isinstance(question.input, str)}
-        inputs = {path: Path(path).read_bytes() for path in asked.intersection(result.missing)}
+        paths = {question.input for question in questions.values() if isinstance(question.input, str)}
+        inputs = {path: Path(path).read_bytes() for path in paths.intersection(result.missing)}
         self._cluster.send(result.worker, self._job.key, parcels, inputs)
 
     def _measure(self, result: BatchResult, count: int) -> None:
@@ -275,7 +275,7 @@ class ClusterEngine(Engine):
 
     def kept(self) -> contextlib.AbstractContextManager[None]:
         """Within it, a cluster stays connected from one run to the next."""
-        return _connection.held()
+        return _connection.kept()
 
     def run_all(self, act: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """A few at a time: the next run fills the workers while the last cases of another are done.

@@ -43,11 +43,11 @@ def answer(key: str, ours: Versions, job: bytes, questions: bytes) -> BatchResul
         return BatchResult(worker, refusal=f"{worker} {mistake}")
     try:
         prepared = _jobs.prepared(key, job)
-        asked = prepared.translated(unpack_questions(questions))
+        translated = prepared.translated(unpack_questions(questions))
         with prepared.program() as session:
             begin = perf_counter()
             replies: list[Reply] = []
-            for reply in session.replies(iter(asked)) if asked else ():
+            for reply in session.replies(iter(translated)) if translated else ():
                 replies.append(prepared.with_files(reply))
                 if prepared.closed:  # otherwise it would restart its program for each case in flight
                     break

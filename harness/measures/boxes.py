@@ -132,7 +132,6 @@ def _declare(name: str, words: str, make: Callable[..., Measure], *given: Any, *
 
 
 _OBJECTS = {"needs": "objects"}
-_FOUND = {"needs": "detections"}
 _IMAGE = {"larger": False, "bounds": _ANY}
 MEASURES = (
     _declare("ap", "average precision", _average_precision),
@@ -147,7 +146,7 @@ MEASURES = (
         "share of detections that are objects",
         _of_counts,
         lambda c: (c.hits, c.hits + c.false),
-        **_FOUND,
+        needs="detections",
     ),
     _declare(
         "object_f1",

@@ -144,7 +144,6 @@ class DeclaredOption:
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
         return self.default is MISSING
 
     @property
@@ -161,16 +160,14 @@ class DeclaredOption:
         if given is None or (not self.required and given is self.default):
             return given
         if not self.several:
-            return self._one(given)
-        return tuple(self._one(word) for word in self._words(given))
-
-    def _words(self, given: Any) -> Iterable[Any]:
-        """The values, where there are several; a single one may stand by itself."""
+            return self._checked(given)
+        # Where there are several, a single one may stand by itself.
+        words: Iterable[Any] = given if isinstance(given, Iterable) else [given]
         if isinstance(given, str):
-            return [given] if self.spec.separator is None else map(str.strip, given.split(self.spec.separator))
-        return given if isinstance(given, Iterable) else [given]
+            words = [given] if self.spec.separator is None else map(str.strip, given.split(self.spec.separator))
+        return tuple(map(self._checked, words))
 
-    def _one(self, given: Any) -> Any:
+    def _checked(self, given: Any) -> Any:
         if self.choices:
             given = self._chosen(given)
         try:
@@ -228,7 +225,7 @@ class OptionSet:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {declared.name: getattr(self, declared.name) for declared in own_options(type(self))}
-        return _made_again, (self._declared or type(self), values)
+        return _unpickled, (self._declared or type(self), values)
 
     def __post_init__(self) -> None:
         for declared in own_options(type(self)):
@@ -282,14 +279,14 @@ class OptionSet:
                 flag, flags = declared[name].flag, " or ".join(other.flag for other in needed)
                 raise UsageError(f"{flag} does nothing without {flags}; add it, or leave {flag} out")
 
-    def refuse_others(self, why: str, *taken: "type[OptionSet] | str") -> None:
-        """Raise an error if an option was given that is not taken: one of these sets, or of these names.
+    def refuse_others(self, why: str, *allowed: "type[OptionSet] | str") -> None:
+        """Raise an error if an option was given that is not allowed: not in one of these sets, nor of these names.
 
         For an analysis that reads only some options of its command, whatever others the command is given later.
         """
         known: set[str] = set()
-        for one in taken:
-            known |= {one} if isinstance(one, str) else {declared.name for declared in declared_options(one)}
+        for kind in allowed:
+            known |= {kind} if isinstance(kind, str) else {declared.name for declared in declared_options(kind)}
         given = self.changed()
         for declared in own_options(type(self)):
             if declared.name in given and declared.name not in known:
@@ -309,7 +306,7 @@ def _unknown(kind: type[OptionSet], settings: Mapping[str, Any]) -> list[str]:
     return [name for name in settings if name not in {declared.name for declared in declared_options(kind)}]
 
 
-def _made_again(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
+def _unpickled(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
     # Another process may not have looked yet for the packages that have some of them.
     return kind.of(values)
 
@@ -323,14 +320,15 @@ def completed(kind: type[T]) -> type[T]:
     """The set with what rooms and other packages add to it, as a subclass; the set itself if they add nothing."""
     if kind not in _completed:
         _completed[kind] = _complete(kind)
-    found: type[T] = _completed[kind]
-    return found
+    whole: type[T] = _completed[kind]
+    return whole
 
 
 def _complete(kind: type[T]) -> type[T]:
     from harness.options.entries import all_added
 
-    added = [one.options for one in all_added() if issubclass(kind, one.extends) and not issubclass(kind, one.options)]
+    extending = (entry.options for entry in all_added() if issubclass(kind, entry.extends))
+    added = [options for options in extending if not issubclass(kind, options)]
     if not added or kind._declared is not None:
         return kind
     about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind}
@@ -350,26 +348,18 @@ def declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
 def own_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     """The same without those that are added: what an instance of this very class has."""
     if kind not in _own_options:
-        _own_options[kind] = _find_options(kind)
+        fields: Sequence[Field[Any]] = dataclasses.fields(kind)  # type: ignore[arg-type]
+        by_name = {field.name: field for field in fields}
+        hints = typing.get_type_hints(kind)
+        names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
+        _own_options[kind] = [_declared(by_name[name], hints[name]) for name in names if name in by_name]
     return _own_options[kind]
 
 
-def _find_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
-    fields: dict[str, Field[Any]] = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    hints = typing.get_type_hints(kind)
-    names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
-    return [_declared(fields[name], hints[name]) for name in names if name in fields]
-
-
 def _declared(field: "Field[Any]", hint: Any) -> DeclaredOption:
-    kind, several = _value_type(hint)
-    return DeclaredOption(field.name, kind, several, field.default, field.metadata[_KEY])
-
-
-def _value_type(hint: Any) -> tuple[type, bool]:
-    """The type of one value, and whether there are several: of `X`, `X | None` or `tuple[X, ...]`."""
+    """From a field of type `X`, `X | None` or `tuple[X, ...]`."""
     if isinstance(hint, types.UnionType):
         [hint] = [part for part in typing.get_args(hint) if part is not types.NoneType]
-    if typing.get_origin(hint) is tuple:
-        return typing.get_args(hint)[0], True
-    return hint, False
+    several = typing.get_origin(hint) is tuple
+    kind = typing.get_args(hint)[0] if several else hint
+    return DeclaredOption(field.name, kind, several, field.default, field.metadata[_KEY])

@@ -35,7 +35,7 @@ class AddedOptions:
             raise UsageError(f"{about} is not a subclass of {kind.__module__}.{kind.__name__}")
         return loaded
 
-    def asked(self, options: OptionSet) -> bool:
+    def is_given(self, options: OptionSet) -> bool:
         """Whether one of its options was given, other than those that only go with another one."""
         given = options.changed()
         return any(declared.name in given for declared in declared_options(self.options) if not declared.spec.needs)
@@ -93,13 +93,13 @@ def _mistakes(entry: AddedOptions) -> Iterator[str]:
     if undeclared:
         yield f"{undeclared[0]} of its options is not declared with option()"
         return
-    taken = _words_of(entry.extends)
-    for one in own_options(entry.options):
-        if one.required:
-            yield f"its option {one.flag} has no default, so that no command would do without it"
-        if any(not flag.startswith("-") for flag in one.spec.flags):
-            yield f"its option {one.flag} does not begin with a dash"
-        if clash := [word for word in (one.name, *one.spec.flags) if word in taken]:
+    known = _words_of(entry.extends)
+    for added in own_options(entry.options):
+        if added.required:
+            yield f"its option {added.flag} has no default, so that no command would do without it"
+        if any(not flag.startswith("-") for flag in added.spec.flags):
+            yield f"its option {added.flag} does not begin with a dash"
+        if clash := [word for word in (added.name, *added.spec.flags) if word in known]:
             yield f"its option {clash[0]} is there already; choose another name"
 
 
@@ -109,8 +109,8 @@ def _fields(kind: type[OptionSet]) -> "dict[str, Field[Any]]":
 
 def _words_of(kind: type[OptionSet]) -> set[str]:
     """The names and flags of the options of a set, and of all sets that inherit from it, as far as they are known."""
-    found = {word for one in own_options(kind) for word in (one.name, *one.spec.flags)}
-    return found.union(*(_words_of(other) for other in kind.__subclasses__()))
+    words = {word for declared in own_options(kind) for word in (declared.name, *declared.spec.flags)}
+    return words.union(*(_words_of(other) for other in kind.__subclasses__()))
 
 
 def _extension_mistakes(entry: OptionsEntry) -> Iterator[str]:
@@ -159,17 +159,18 @@ def include_others() -> list[str]:
     """Take in what other packages add, from now on; what is wrong with those that cannot be used."""
     if not _others:
         _others.append(Others([], []))
-        taken: dict[str, str] = {}
+        package_of: dict[str, str] = {}
         for group in GROUPS:
             for plugin, problem in group.all():
                 entry = group.find(plugin.name) if problem is None else None
                 words = () if entry is None else _words_of(entry.options)
-                if clash := [word for word in sorted(words) if word in taken]:
-                    problem = f"{plugin}: its option {clash[0]} is also one of {taken[clash[0]]}; uninstall one of them"
+                if clash := [word for word in sorted(words) if word in package_of]:
+                    other = package_of[clash[0]]
+                    problem = f"{plugin}: its option {clash[0]} is also one of {other}; uninstall one of them"
                 if problem is not None:
                     _others[0].problems.append(problem)
                 elif entry is not None:
-                    taken |= dict.fromkeys(words, plugin.package)
+                    package_of |= dict.fromkeys(words, plugin.package)
                     _others[0].entries.append(entry)
         forget_completed()
     return _others[0].problems

@@ -67,7 +67,6 @@ class PowerOptions(DesignOptions, ConfidenceOptions, PartialOptions, DownloadOpt
 
     @property
     def question(self) -> PlanningGoal:
-        """What is asked."""
         if self.width is not None:
             return PlanningGoal.WIDTH
         if self.margin is not None:

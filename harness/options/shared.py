@@ -71,10 +71,10 @@ def split_names(texts: Sequence[str], is_known: Callable[[str], bool] = lambda _
     return list(dict.fromkeys(name for names in parts for name in names))
 
 
-def checked_directions(said: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+def checked_directions(declared: Iterable[tuple[str, bool]]) -> dict[str, bool]:
     """Whether more is better, by name; a UsageError if both is said of one."""
     directions: dict[str, bool] = {}
-    for name, larger in said:
+    for name, larger in declared:
         if directions.setdefault(name, larger) != larger:
             raise UsageError(f"--lower and --higher: both name '{name}'; leave one out")
     return directions

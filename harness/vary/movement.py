@@ -14,21 +14,21 @@ from harness.files.images import ImageError
 
 Pixels = npt.NDArray[Any]
 FloatPixels = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 # The most classes of a truth that is made smaller: each is counted by itself.
 MAX_CLASSES = 256
 # Coordinates are whole numbers, in units of this part of a pixel.
 _BITS = 21
-_ONE = 1 << _BITS
+_PIXEL = 1 << _BITS
 # Rows that are rotated at once.
 _STRIP = 64
 
 
 def _direction(degrees: float) -> tuple[int, int]:
-    """Cosine and sine, in units of half a pixel's `_ONE`."""
+    """Cosine and sine, in units of half a `_PIXEL`."""
     angle = math.radians(degrees % 360)
-    return round(math.cos(angle) * _ONE / 2), round(math.sin(angle) * _ONE / 2)
+    return round(math.cos(angle) * _PIXEL / 2), round(math.sin(angle) * _PIXEL / 2)
 
 
 def rotated_size(width: int, height: int, degrees: float) -> tuple[int, int]:
@@ -36,10 +36,10 @@ def rotated_size(width: int, height: int, degrees: float) -> tuple[int, int]:
     if degrees % 90 == 0:
         return (height, width) if degrees % 180 else (width, height)
     cosine, sine = map(abs, _direction(degrees))
-    return -(-(width * cosine + height * sine) * 2 // _ONE), -(-(height * cosine + width * sine) * 2 // _ONE)
+    return -(-(width * cosine + height * sine) * 2 // _PIXEL), -(-(height * cosine + width * sine) * 2 // _PIXEL)
 
 
-def _strips(shape: tuple[int, ...], degrees: float) -> Iterator[tuple[slice, Places, Places]]:
+def _strips(shape: tuple[int, ...], degrees: float) -> Iterator[tuple[slice, Int64Array, Int64Array]]:
     """Where the pixels of the rotated picture come from, some rows at a time: x and y, in parts of a pixel."""
     height, width = shape[:2]
     new_width, new_height = rotated_size(width, height, degrees)
@@ -49,8 +49,8 @@ def _strips(shape: tuple[int, ...], degrees: float) -> Iterator[tuple[slice, Pla
     for first in range(0, new_height, _STRIP):
         rows = slice(first, min(first + _STRIP, new_height))
         down = 2 * np.arange(rows.start, rows.stop, dtype=np.int64)[:, None] - (new_height - 1)
-        x = across * cosine - down * sine + (width - 1) * (_ONE // 2)
-        y = across * sine + down * cosine + (height - 1) * (_ONE // 2)
+        x = across * cosine - down * sine + (width - 1) * (_PIXEL // 2)
+        y = across * sine + down * cosine + (height - 1) * (_PIXEL // 2)
         yield rows, x, y
 
 
@@ -68,8 +68,8 @@ def rotated(image: Pixels, top: int, degrees: float) -> Pixels:
     return varied
 
 
-def _interpolated(image: Pixels, x: Places, y: Places) -> FloatPixels:
-    """The mean of the four pixels around each place, by its distance from them in 256ths of a pixel."""
+def _interpolated(image: Pixels, x: Int64Array, y: Int64Array) -> FloatPixels:
+    """The mean of the four pixels around each point, by its distance from them in 256ths of a pixel."""
     right, below = (((part >> (_BITS - 8)) & 255).astype(np.float64) for part in (x, y))
     if image.ndim == 3:
         right, below = right[..., None], below[..., None]
@@ -83,7 +83,7 @@ def _interpolated(image: Pixels, x: Places, y: Places) -> FloatPixels:
     return np.asarray((upper * (256 - below) + lower * below) / 65536)
 
 
-def block_means(values: Pixels, side: int) -> Places:
+def block_means(values: Pixels, side: int) -> Int64Array:
     """The mean of each square of `side` by `side` pixels, or of what there is of it at the edges."""
     total, count = (_block_sums(part, side) for part in (values.astype(np.int64), np.ones(values.shape[:2], np.int64)))
     if values.ndim == 3:
@@ -123,7 +123,7 @@ def move_classes(truth: Pixels, kind: str, value: float, outside: int = 0) -> Pi
     new_width, new_height = rotated_size(truth.shape[1], truth.shape[0], value)
     moved = np.full((new_height, new_width, *truth.shape[2:]), outside, truth.dtype)
     for rows, *origins in _strips(truth.shape, value):
-        x, y = (part + _ONE // 2 >> _BITS for part in origins)
+        x, y = (part + _PIXEL // 2 >> _BITS for part in origins)
         inside = (x >= 0) & (x < truth.shape[1]) & (y >= 0) & (y < truth.shape[0])
         moved[rows][inside] = truth[y[inside], x[inside]]
     return moved
@@ -136,7 +136,7 @@ def move_box(box: Sequence[float], size: tuple[int, int], kind: str, value: floa
         return [part / int(value) for part in box]
     width, height = size
     new_width, new_height = rotated_size(width, height, value)
-    cosine, sine = (2 * part / _ONE for part in _direction(value))
+    cosine, sine = (2 * part / _PIXEL for part in _direction(value))
     corners = [(a - width / 2, b - height / 2) for a in (x, x + wide) for b in (y, y + high)]
     across = [a * cosine + b * sine + new_width / 2 for a, b in corners]
     down = [b * cosine - a * sine + new_height / 2 for a, b in corners]

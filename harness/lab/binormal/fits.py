@@ -28,7 +28,6 @@ class BinormalExtension(Extension[CurveOptions, CurveResult]):
     """`--binormal`."""
 
     def add(self, result: CurveResult, options: CurveOptions) -> Addition:
-        """The fit of each curve."""
         fits = [_fitted(curve) for curve in result.curves]
         return Addition(fits, _blocks(fits))
 

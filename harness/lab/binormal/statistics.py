@@ -44,7 +44,6 @@ class BinormalFit:
 
     @property
     def area(self) -> float:
-        """The area under the curve."""
         from scipy.special import ndtr
 
         return float(ndtr(self.a / np.sqrt(1 + self.b**2)))

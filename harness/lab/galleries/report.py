@@ -31,7 +31,6 @@ class GalleriesResult(PictureResult):
     confidence: float
 
     def payload(self) -> Any:
-        """The curves and the tests."""
         return curves_json(self.curves, self.confidence) | {"galleries": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:

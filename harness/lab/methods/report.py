@@ -28,11 +28,9 @@ class MethodsResult(PictureResult):
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
-        """Every method, rank by rank."""
         return {"methods": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
-        """The methods side by side."""
         return method_blocks(self.comparisons)
 
     def table(self) -> Table:
@@ -40,7 +38,6 @@ class MethodsResult(PictureResult):
         return tidy_method_table(self.comparisons)
 
     def make_picture(self, look: PictureOptions) -> Picture:
-        """The errors."""
         return plot_methods(self.comparisons, look)
 
 

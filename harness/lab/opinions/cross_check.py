@@ -52,7 +52,6 @@ class CrossCheckExtension(SuccessExtension):
     flag = "--cross-check"
 
     def add(self, result: CompareResult, options: CompareOptions) -> Addition:
-        """Both opinions on every pair."""
         rope = CrossCheckOptions.taken_from(options).rope
         opinions = [_opinion(result.comparison, pair, rope) for pair in result.pairs]
         return Addition(opinions, _blocks(result.comparison, opinions), self.remarks(result, options))

@@ -40,7 +40,6 @@ class MixedRows:
 
     @property
     def cases(self) -> int:
-        """Number of cases."""
         return int(self.unit_of_case.size)
 
     @property

@@ -52,7 +52,6 @@ class PermutationResult(PictureResult):
         return payload if self.other is None else payload | {"unbalanced": _distributions(self.other)}
 
     def blocks(self) -> Sequence[Block]:
-        """Rates and pairs."""
         return permutation_blocks(self.permuted, self.other)
 
     def table(self) -> Table:
@@ -60,7 +59,6 @@ class PermutationResult(PictureResult):
         return rank_table(self.permuted)
 
     def make_picture(self, look: PictureOptions) -> Picture:
-        """The distributions."""
         return plot_permutation(self.permuted, look, self.other)
 
 

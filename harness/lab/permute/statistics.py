@@ -35,7 +35,6 @@ class ImagePairs:
 
     @property
     def people(self) -> int:
-        """Number of people."""
         return len(self.starts) - 1
 
     @property
@@ -53,7 +52,6 @@ class PermutationCounts:
 
     @property
     def experiments(self) -> int:
-        """Number of experiments."""
         return len(self.identified)
 
     def rates(self, algorithm: int, rank: int) -> FloatArray:

@@ -57,7 +57,6 @@ class UrnResult(PictureResult):
         }
 
     def blocks(self) -> Sequence[Block]:
-        """The variances, and what they say."""
         return urn_blocks(self.experiment)
 
     def table(self) -> Table:
@@ -65,7 +64,6 @@ class UrnResult(PictureResult):
         return tidy_table(self.experiment)
 
     def make_picture(self, look: PictureOptions) -> Picture:
-        """The variances."""
         return plot_urn(self.experiment, look)
 
 

@@ -36,7 +36,6 @@ class Trials:
 
     @property
     def groups(self) -> int:
-        """Number of groups."""
         return int(self.group.max()) + 1
 
     @property
