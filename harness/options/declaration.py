@@ -224,11 +224,11 @@ class OptionSet:
         return super().__new__(completed(cls))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = {declared.name: getattr(self, declared.name) for declared in own_options(type(self))}
+        values = {declared.name: getattr(self, declared.name) for declared in class_options(type(self))}
         return _unpickled, (self._declared or type(self), values)
 
     def __post_init__(self) -> None:
-        for declared in own_options(type(self)):
+        for declared in class_options(type(self)):
             object.__setattr__(self, declared.name, declared.value(getattr(self, declared.name)))
 
     @classmethod
@@ -256,13 +256,13 @@ class OptionSet:
     def taken_from(cls, options: "OptionSet") -> Self:
         """The options that another set has too, with its values; the rest have their defaults."""
         names = {declared.name for declared in declared_options(cls)}
-        shared = [declared.name for declared in own_options(type(options)) if declared.name in names]
+        shared = [declared.name for declared in class_options(type(options)) if declared.name in names]
         return cls(**{name: getattr(options, name) for name in shared})
 
     def outputs(self, *kinds: Writes) -> list[tuple[str, Path]]:
         """The options that were given and name what is written, of these kinds or of all, and what they name."""
         wanted = kinds or tuple(Writes)
-        written = [declared for declared in own_options(type(self)) if declared.spec.writes in wanted]
+        written = [declared for declared in class_options(type(self)) if declared.spec.writes in wanted]
         named = [(declared.spec.flags[0], getattr(self, declared.name)) for declared in written]
         return [(flag, path) for flag, path in named if path is not None]
 
@@ -271,7 +271,7 @@ class OptionSet:
 
         Not when a set is made: a set that takes over a part of another's options need not have the other one.
         """
-        declared = {known.name: known for known in own_options(type(self))}
+        declared = {known.name: known for known in class_options(type(self))}
         given = self.changed()
         for name in given:
             needed = [declared[other] for other in declared[name].spec.needs if other in declared]
@@ -288,14 +288,14 @@ class OptionSet:
         for kind in allowed:
             known |= {kind} if isinstance(kind, str) else {declared.name for declared in declared_options(kind)}
         given = self.changed()
-        for declared in own_options(type(self)):
+        for declared in class_options(type(self)):
             if declared.name in given and declared.name not in known:
                 raise UsageError(f"{why}; leave out {declared.flag}")
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        values = {declared.name: getattr(self, declared.name) for declared in own_options(type(self))}
-        defaults = {declared.name: declared.default for declared in own_options(type(self))}
+        values = {declared.name: getattr(self, declared.name) for declared in class_options(type(self))}
+        defaults = {declared.name: declared.default for declared in class_options(type(self))}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
     def __repr__(self) -> str:
@@ -313,7 +313,7 @@ def _unpickled(kind: type[OptionSet], values: Mapping[str, Any]) -> OptionSet:
 
 # Not by functools.cache, whose types do not take classes.
 _completed: dict[type[OptionSet], Any] = {}
-_own_options: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
+_class_options: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
 
 
 def completed(kind: type[T]) -> type[T]:
@@ -342,18 +342,18 @@ def forget_completed() -> None:
 
 def declared_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     """The options of a set: its own, those that it inherits, in the order of its bases, and those that are added."""
-    return own_options(completed(kind))
+    return class_options(completed(kind))
 
 
-def own_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
+def class_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
     """The same without those that are added: what an instance of this very class has."""
-    if kind not in _own_options:
+    if kind not in _class_options:
         fields: Sequence[Field[Any]] = dataclasses.fields(kind)  # type: ignore[arg-type]
         by_name = {field.name: field for field in fields}
         hints = typing.get_type_hints(kind)
         names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base))
-        _own_options[kind] = [_declared(by_name[name], hints[name]) for name in names if name in by_name]
-    return _own_options[kind]
+        _class_options[kind] = [_declared(by_name[name], hints[name]) for name in names if name in by_name]
+    return _class_options[kind]
 
 
 def _declared(field: "Field[Any]", hint: Any) -> DeclaredOption:

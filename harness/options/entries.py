@@ -10,7 +10,7 @@ from dataclasses import Field, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
 from harness.errors import UsageError
-from harness.options.declaration import OptionSet, declared_options, forget_completed, own_options
+from harness.options.declaration import OptionSet, class_options, declared_options, forget_completed
 from harness.options.shared import ExecutionOptions
 from harness.plugins import PluginGroup, load_object
 
@@ -94,7 +94,7 @@ def _mistakes(entry: AddedOptions) -> Iterator[str]:
         yield f"{undeclared[0]} of its options is not declared with option()"
         return
     known = _words_of(entry.extends)
-    for added in own_options(entry.options):
+    for added in class_options(entry.options):
         if added.required:
             yield f"its option {added.flag} has no default, so that no command would do without it"
         if any(not flag.startswith("-") for flag in added.spec.flags):
@@ -109,7 +109,7 @@ def _fields(kind: type[OptionSet]) -> "dict[str, Field[Any]]":
 
 def _words_of(kind: type[OptionSet]) -> set[str]:
     """The names and flags of the options of a set, and of all sets that inherit from it, as far as they are known."""
-    words = {word for declared in own_options(kind) for word in (declared.name, *declared.spec.flags)}
+    words = {word for declared in class_options(kind) for word in (declared.name, *declared.spec.flags)}
     return words.union(*(_words_of(other) for other in kind.__subclasses__()))
 
 
