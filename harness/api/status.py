@@ -15,7 +15,7 @@ from harness.engine.tallies import UnitTally, has_design
 from harness.engine.target import RETRY
 from harness.errors import UsageError
 from harness.model import Counts
-from harness.options.cases import StatusOptions
+from harness.options import SECONDS, OptionSet, option, seconds
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row
 from harness.report.status import status_blocks, status_table
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 
 # Where a run is watched for longer, the last so many seconds are what is recent.
 RECENT = 60.0
+
+
+class StatusOptions(OptionSet):
+    """How a run is looked at."""
+
+    every: float = option(
+        "--every SECONDS",
+        "How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
+        default=1.0,
+        parse=seconds,
+        within=SECONDS,
+    )
 
 
 @dataclass(frozen=True, repr=False)

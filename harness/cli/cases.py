@@ -1,8 +1,7 @@
-"""`hate cases`, `hate show`, `hate diff` and `hate status`: cases of a test, of a run, of two; and how far a run is."""
+"""`hate cases`, `hate show` and `hate diff`: the cases of a test, of a run, of two."""
 
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,14 +9,14 @@ import click
 
 from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
 from harness.cli.arguments import find_transcripts
-from harness.cli.completion import complete_run, complete_transcript
+from harness.cli.completion import complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
-from harness.cli.output import emit_result, output_format, remark, terminal_width
+from harness.cli.output import output_format, remark, terminal_width
 from harness.files.external_sort import in_batches
 from harness.model import plain_text
 from harness.options import option
-from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions, StatusOptions
+from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions
 from harness.report.blocks import Cell, Table
 from harness.report.formats import Format, encode_json, render
 from harness.report.text import fitted, json_text, safe
@@ -151,39 +150,3 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, (list, dict)):
         return json_text(encode_json(value).decode())
     return value if isinstance(value, str) else plain_text(value)
-
-
-class StatusCommandOptions(StatusOptions, FormatOptions):
-    """Options of `hate status`, and how to print."""
-
-    watch: bool = option("--watch", "Print it again and again, until the run ends.", default=False)
-
-
-@click.command("status")
-@click.argument("file", required=False, shell_complete=complete_run)
-@command_options(StatusCommandOptions)
-def status_command(file: str | None, options: StatusCommandOptions) -> None:
-    """How far a run is: cases done, speed, time left, errors, and the counts so far with their interval.
-
-    FILE is its transcript, which is only read, or NAME of the algorithm; without it, the newest run here.
-
-    \b
-    hate status
-    hate status transcripts/hdigits/mine.jsonl --watch
-    """
-    from harness.api.status import RunWatch, find_run, status
-    from harness.transcript.status import RunState
-
-    if not options.watch:
-        emit_result(status(file, options), options.style)
-        return
-    watch, state = RunWatch(find_run(file)), RunState.RUNNING
-    while state is RunState.RUNNING:
-        result = watch.look()
-        state = result.run.state
-        click.clear()
-        emit_result(result, options.style)
-        sys.stdout.flush()
-        if state is RunState.RUNNING:
-            time.sleep(options.every)
-    watch.close()

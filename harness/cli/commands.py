@@ -17,7 +17,7 @@ COMMANDS = {
     "describe": ("check", "what a test is about: data, training, parameters, design, cases"),
     "cases": ("cases", "the cases of a test, with their inputs, to compute answers elsewhere"),
     "run": ("run", "run a test, print TP, TN, FP, FN, leave a transcript"),
-    "status": ("cases", "how far a run is, from another terminal"),
+    "status": ("status", "how far a run is, from another terminal"),
     "test": ("regression", "regression testing: print only the unexpected, exit 1 when a case failed"),
     "sweep": ("sweep", "run a test with every combination of parameter values, a row of counts each"),
     "tune": ("sweep", "find the best parameter values, on the training part, without the test cases"),

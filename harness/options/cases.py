@@ -1,8 +1,8 @@
-"""Options of `show`, `diff`, `cases` and `status`."""
+"""Options of `show`, `diff` and `cases`."""
 
 from harness.model import Outcome
 from harness.options.declaration import OptionSet, Range, option
-from harness.options.shared import SECONDS, DownloadOptions, LibraryOptions, seconds
+from harness.options.shared import DownloadOptions, LibraryOptions
 
 ERROR = "ER"
 
@@ -52,15 +52,3 @@ class CaseListOptions(LibraryOptions):
     )
     truth: bool = option("--truth", "Also what a program is not told: expect, positive, truth.", default=False)
     limit: int | None = option("--limit N", "Only the first N.", default=None, within=Range(1))
-
-
-class StatusOptions(OptionSet):
-    """How a run is looked at."""
-
-    every: float = option(
-        "--every SECONDS",
-        "How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
-        default=1.0,
-        parse=seconds,
-        within=SECONDS,
-    )
