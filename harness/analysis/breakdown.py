@@ -126,26 +126,26 @@ class Breakdown:
         return known if is_scale else None
 
 
-def distinct_columns(by: Sequence[Breakdown]) -> list[str]:
+def distinct_columns(breakdowns: Sequence[Breakdown]) -> list[str]:
     """The columns of several breakdowns, each once."""
-    return list(dict.fromkeys(column for breakdown in by for column in breakdown.columns))
+    return list(dict.fromkeys(column for breakdown in breakdowns for column in breakdown.columns))
 
 
-def break_down(study: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
+def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> Breakdown:
     """Break runs, and pairs of them, down by a column."""
     if len(pairs) > MAX_PAIRS:
         raise UsageError(f"--by with {len(pairs):,} pairs is too much to read; compare with one run: --baseline NAME")
-    groups = groups_of(study.aligned, by)
+    groups = groups_of(measurement.aligned, by)
     members = [groups.codes == code for code in range(len(groups.labels))]
     rows = [
-        replace(_group(study, label, inside, pairs), values=values)
+        replace(_group(measurement, label, inside, pairs), values=values)
         for label, inside, values in zip(groups.labels, members, groups.crossed or [{}] * len(members), strict=True)
     ]
     if not any(value for row in rows for value in row.runs):
-        words = study.measure.words
+        words = measurement.measure.words
         raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
-    cells = GroupCells(study, members)
-    gaps = [_gap(cells, rows, run) for run in range(len(study.aligned.names))]
+    cells = GroupCells(measurement, members)
+    gaps = [_gap(cells, rows, run) for run in range(len(measurement.aligned.names))]
     # Pair by pair, since both tests are of the same cells.
     interactions, contrasts = [], []
     for k, pair in enumerate(pairs):
@@ -174,10 +174,10 @@ def _holm(p_values: Sequence[float | None]) -> list[float]:
     return adjusted(known, Multiplicity.HOLM).tolist() if len(known) else []
 
 
-def _group(study: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
-    runs, cases, answers = len(study.aligned.names), study.aligned.case_count(inside), int(inside.sum())
+def _group(measurement: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:
+    runs, cases, answers = len(measurement.aligned.names), measurement.aligned.case_count(inside), int(inside.sum())
     try:
-        cells = study.cells([(run, inside) for run in range(runs)])
+        cells = measurement.cells([(run, inside) for run in range(runs)])
     except UsageError:
         # The replicates of all cases have a value, those of this small group do not.
         return Group(label, cases, [None] * runs, [None] * len(pairs), answers=answers)
@@ -192,33 +192,33 @@ def _varying(rows: Sequence[Group], run: int) -> list[int]:
 
 def _gap(of: GroupCells, rows: Sequence[Group], run: int) -> Gap | None:
     known = _varying(rows, run)
-    if len(known) < 2 or len(known) * of.study.aligned.n > MAX_CELLS:
+    if len(known) < 2 or len(known) * of.measurement.aligned.n > MAX_CELLS:
         return None
     cells = of.of([run], known)
     if cells is None or cells.estimates is None:
         return None
-    values = of.study.measure.merit(cells.estimates.values)
+    values = of.measurement.measure.merit(cells.estimates.values)
     best, worst = int(np.argmax(values)), int(np.argmin(values))
     if best == worst:
         return None
     difference = _simultaneous(cells.estimates, best, worst)
     labels = [rows[i].label for i in known]
-    return Gap(labels[best], labels[worst], difference, *_p_equal(cells), of.study.measure.directed)
+    return Gap(labels[best], labels[worst], difference, *_p_equal(cells), of.measurement.measure.directed)
 
 
-def equal_groups(study: Measurement, members: Sequence[BoolArray]) -> tuple[float | None, WaldTest | None]:
+def equal_groups(measurement: Measurement, members: Sequence[BoolArray]) -> tuple[float | None, WaldTest | None]:
     """The p-value that all groups of the first run are equal, else the test that the sample cannot carry.
 
     Neither, if too few groups have a variance.
     """
-    if len(members) * study.aligned.n > MAX_CELLS:
+    if len(members) * measurement.aligned.n > MAX_CELLS:
         return None, None
     try:
-        cells = study.cells([(0, inside) for inside in members])
+        cells = measurement.cells([(0, inside) for inside in members])
         if cells.estimates is not None and (cells.estimates.domain_df < 1).any():
             # A group within one unit has no error, and would leave the others without replicates.
             known = [cell for cell, index in cells.index.items() if cells.estimates.domain_df[index] >= 1]
-            cells = study.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
+            cells = measurement.cells([(0, members[cell]) for cell in known]) if known else Cells(None, {})
     except UsageError:
         return None, None
     return _p_equal(cells)
@@ -256,7 +256,7 @@ def _simultaneous(estimates: Estimates, best: int, worst: int) -> Estimate:
 def _interaction(of: GroupCells, rows: Sequence[Group], pair: tuple[int, int], k: int) -> Interaction | None:
     """Wald's test that a difference is the same in all groups in which it has a variance."""
     known = [i for i, row in enumerate(rows) if (gap := row.pairs[k]) is not None and gap.se > 0 and gap.df >= 1]
-    if len(known) < 2 or 2 * len(known) * of.study.aligned.n > MAX_CELLS:
+    if len(known) < 2 or 2 * len(known) * of.measurement.aligned.n > MAX_CELLS:
         return None
     cells = of.of(pair, known)
     if cells is None or cells.estimates is None:
@@ -272,12 +272,12 @@ def _gap_contrast(of: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) 
     None with fewer than two of them, too many, or one without an error.
     """
     groups = sorted(set(_varying(rows, pair[0])) & set(_varying(rows, pair[1])))
-    if 2 * len(rows) * of.study.aligned.n > MAX_CELLS or not 2 <= len(groups) <= MAX_CONTRASTED:
+    if 2 * len(rows) * of.measurement.aligned.n > MAX_CELLS or not 2 <= len(groups) <= MAX_CONTRASTED:
         return None
     cells = of.of(pair, groups)
     if cells is None or cells.estimates is None or not (cells.estimates.df() >= 1).all():
         return None
-    estimates, replication = cells.estimates, of.study.replication
+    estimates, replication = cells.estimates, of.measurement.replication
     values, level = estimates.values, replication.confidence
     half = (estimates.limits.high - estimates.limits.low) / 2
     # No group is more certain than its interval says, which knows what no errors mean.
@@ -291,7 +291,7 @@ def _gap_contrast(of: GroupCells, rows: Sequence[Group], pair: tuple[int, int]) 
         confidence=level,
         rng=np.random.default_rng(replication.seed),
     )
-    least, most = of.study.measure.bounds
+    least, most = of.measurement.measure.bounds
     low, high = (min(max(end, least - most), most - least) for end in difference.interval)
     difference = replace(difference, interval=Interval(low, high))
     gaps = [float(np.ptp(part)) for part in np.split(values, 2)]
@@ -317,13 +317,15 @@ def is_significant(difference: Estimate | None, level: float) -> bool:
     return difference.interval is None or not difference.interval.low <= 0 <= difference.interval.high
 
 
-def lead_spans(by: Breakdown, pair: int, runs: tuple[int, int], measure: Measure, level: float) -> list[LeadSpan]:
+def lead_spans(
+    breakdown: Breakdown, pair: int, runs: tuple[int, int], measure: Measure, level: float
+) -> list[LeadSpan]:
     """Which of two runs leads, from group to group; groups without a significant difference do not count.
 
     None leads if nobody has said what is better.
     """
     spans: list[LeadSpan] = []
-    for group in by.groups if measure.directed else ():
+    for group in breakdown.groups if measure.directed else ():
         a, b = (group.runs[run] for run in runs)
         if a is None or b is None or not is_significant(group.pairs[pair], level):
             continue

@@ -136,7 +136,7 @@ class Measurement:
 class GroupCells:
     """The cells of runs in groups of cases, by numbers of runs and groups; the cells asked for last are kept."""
 
-    study: Measurement
+    measurement: Measurement
     members: Sequence[BoolArray]
     _last: tuple[tuple[Sequence[int], Sequence[int]], Cells | None] | None = None
 
@@ -145,7 +145,7 @@ class GroupCells:
         key = (tuple(runs), tuple(groups))
         if self._last is None or self._last[0] != key:
             try:
-                cells = self.study.cells([(run, self.members[group]) for run in runs for group in groups])
+                cells = self.measurement.cells([(run, self.members[group]) for run in runs for group in groups])
             except UsageError:
                 cells = Cells(None, {})
             self._last = (key, cells if len(cells.index) == len(runs) * len(groups) else None)

@@ -118,35 +118,46 @@ def _compare_by(
     resources: bool,
 ) -> Comparison:
     """By one measure: the runs as they were recorded, and as they were decided again at an operating point."""
-    studies = [
-        study if again is None else replace(study, aligned=again.aligned)
-        for study, again in zip(recorded, operating, strict=True)
+    measurements = [
+        measurement if again is None else replace(measurement, aligned=again.aligned)
+        for measurement, again in zip(recorded, operating, strict=True)
     ]
     multiplicity = Multiplicity(options.multiplicity)
     if options.unpaired:
-        runs = [RunSummary.of(study, 0, study.runs(), at) for study, at in zip(studies, operating, strict=True)]
+        runs = [
+            RunSummary.of(measurement, 0, measurement.runs(), at)
+            for measurement, at in zip(measurements, operating, strict=True)
+        ]
         comparison = Comparison(
-            studies, multiplicity, runs, unpaired_pairs(runs, multiplicity), cautions=unpaired_cautions(studies)
+            measurements,
+            multiplicity,
+            runs,
+            unpaired_pairs(runs, multiplicity),
+            cautions=unpaired_cautions(measurements),
         )
     else:
         try:
-            comparison = _paired(studies[0], recorded[0], operating[0], options, resources=resources)
+            comparison = _paired(measurements[0], recorded[0], operating[0], options, resources=resources)
         except ValueError as error:
             # The statistics reject the sample, for example because half of the units have no weight.
-            raise TranscriptError(f"{studies[0].aligned.headers[0].test.name}: {error}") from None
-    study, further, pairs = studies[0], list(comparison.further), comparison.pairs
+            raise TranscriptError(f"{measurements[0].aligned.headers[0].test.name}: {error}") from None
+    measurement, further, pairs = measurements[0], list(comparison.further), comparison.pairs
     if (margin := options.margin) is not None:
         check_margin(comparison.measure, margin)
-        pairs = with_margins(pairs, [run.estimate for run in comparison.runs], study, margin, paired=comparison.paired)
+        pairs = with_margins(
+            pairs, [run.estimate for run in comparison.runs], measurement, margin, paired=comparison.paired
+        )
         further.append("equivalence")
     columns = dict.fromkeys(options.by)
     if options.unpaired:
-        breakdowns = [by_group(studies, multiplicity, by) for by in columns]
+        breakdowns = [by_group(measurements, multiplicity, by) for by in columns]
     else:
-        breakdowns = [break_down(study, comparison.run_pairs, by) for by in columns]
+        breakdowns = [break_down(measurement, comparison.run_pairs, by) for by in columns]
     items = None
     if options.items:
-        items = analyse_items(study, [number for number, run in enumerate(comparison.runs) if run.value is not None])
+        items = analyse_items(
+            measurement, [number for number, run in enumerate(comparison.runs) if run.value is not None]
+        )
     return replace(comparison, pairs=pairs, further=further, breakdowns=breakdowns, items=items)
 
 
@@ -159,7 +170,7 @@ def _baseline(names: Sequence[str], name: str | None) -> int | None:
 
 
 def _paired(
-    study: Measurement,
+    measurement: Measurement,
     recorded: Measurement,
     operating: OperatingResult | None,
     options: CompareOptions,
@@ -167,24 +178,24 @@ def _paired(
     resources: bool,
 ) -> Comparison:
     """All pairs, or one run with all the others, by a measure; McNemar's test is always about success."""
-    aligned, sampling, measure = study.aligned, study.sampling, study.measure
+    aligned, sampling, measure = measurement.aligned, measurement.sampling, measurement.measure
     multiplicity, baseline = Multiplicity(options.multiplicity), _baseline(aligned.names, options.baseline)
     if multiplicity is Multiplicity.MAX_T and not sampling.known and measure is RATE:
         raise UsageError(
             "--multiplicity max-t needs estimates by design: name a --psu or a --stratum, or choose another correction"
         )
-    rates = replace(study, measure=RATE).runs() if sampling.known else None
-    values = rates if measure is RATE else study.runs()
+    rates = replace(measurement, measure=RATE).runs() if sampling.known else None
+    values = rates if measure is RATE else measurement.runs()
     tables = pair_tables(aligned)
     chosen = chosen_tables(tables, baseline)
     numbers = run_pairs(chosen)
     costs = {name: cost for name in ("seconds", "memory") if resources and (cost := costs_of(name, recorded, numbers))}
     more: dict[str, Sequence[Any]] = {name: cost.pairs for name, cost in costs.items()}
-    if (wins := win_rates(study, numbers, multiplicity)) is not None:
+    if (wins := win_rates(measurement, numbers, multiplicity)) is not None:
         more["win_rate"] = wins
-    pairs = make_pairs(chosen, rates, values, multiplicity, study.replication.confidence, more)
-    runs = [RunSummary.of(study, number, values, operating) for number in range(len(aligned.names))]
-    groups, letters = ([], [""] * len(runs)) if baseline is not None else _letter_groups(study, runs, pairs)
+    pairs = make_pairs(chosen, rates, values, multiplicity, measurement.replication.confidence, more)
+    runs = [RunSummary.of(measurement, number, values, operating) for number in range(len(aligned.names))]
+    groups, letters = ([], [""] * len(runs)) if baseline is not None else _letter_groups(measurement, runs, pairs)
     seconds, memory = (costs[name].runs if name in costs else [None] * len(runs) for name in ("seconds", "memory"))
     runs = [
         replace(run, letters=shared, seconds=time, memory=size)
@@ -192,7 +203,7 @@ def _paired(
     ]
     votes = aligned.success.sum(axis=0)
     return Comparison(
-        [study],
+        [measurement],
         multiplicity,
         runs,
         pairs,
@@ -207,7 +218,7 @@ def _paired(
         majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
         cautions=_cautions(aligned),
         further=list(more),
-        agreement=agreement(recorded.aligned, sampling, study.replication),
+        agreement=agreement(recorded.aligned, sampling, measurement.replication),
     )
 
 
@@ -219,14 +230,14 @@ def _cautions(aligned: AlignedRuns) -> list[str]:
 
 
 def _letter_groups(
-    study: Measurement, runs: Sequence[RunSummary], pairs: Sequence[Pair]
+    measurement: Measurement, runs: Sequence[RunSummary], pairs: Sequence[Pair]
 ) -> tuple[list[list[str]], list[str]]:
     """Sets of algorithms that cannot be told apart, the best first, and the letters of each algorithm."""
-    names, alpha = study.aligned.names, 1 - study.replication.confidence
+    names, alpha = measurement.aligned.names, 1 - measurement.replication.confidence
     distinct: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = distinct_matrix(
         len(names), [pair.a for pair in pairs], [pair.b for pair in pairs], [p.p_decisive <= alpha for p in pairs]
     )
-    display = letter_display(distinct, order=best_first(runs, study.measure))
+    display = letter_display(distinct, order=best_first(runs, measurement.measure))
     return [[names[i] for i in group] for group in display.groups], list(display.letters)
 
 
@@ -237,17 +248,17 @@ class AnswerCosts(NamedTuple):
     pairs: list[Estimate | None]
 
 
-def costs_of(name: str, study: Measurement, pairs: Sequence[tuple[int, int]]) -> AnswerCosts | None:
+def costs_of(name: str, measurement: Measurement, pairs: Sequence[tuple[int, int]]) -> AnswerCosts | None:
     """Seconds or memory. If the design gives no error for a mean, only the costs are left out."""
-    if all(np.isnan(getattr(run, name)).all() for run in study.aligned.runs):
+    if all(np.isnan(getattr(run, name)).all() for run in measurement.aligned.runs):
         return None
     try:
-        cells = replace(study, measure=MEASURES[name]).runs()
+        cells = replace(measurement, measure=MEASURES[name]).runs()
     except (UsageError, ValueError):
         return None
     if not cells.index:
         return None
-    return AnswerCosts([cells.estimate(run) for run in range(len(study.aligned.names))], cells.ratios(pairs))
+    return AnswerCosts([cells.estimate(run) for run in range(len(measurement.aligned.names))], cells.ratios(pairs))
 
 
 # Two runs from a 2 x 2 table that somebody typed, such as one in a paper

@@ -27,9 +27,9 @@ from harness.stats.replication.method import Replication
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One algorithm by itself: which run of a study it is, of several on the same cases or of one alone."""
+    """One algorithm by itself: which run of a measurement it is, of several on the same cases or of one alone."""
 
-    study: Measurement
+    measurement: Measurement
     number: int
     # Wilson's, of the rate.
     interval: Interval
@@ -49,20 +49,20 @@ class RunSummary:
 
     @classmethod
     def of(
-        cls, study: Measurement, number: int, values: Cells | None, operating: OperatingResult | None
+        cls, measurement: Measurement, number: int, values: Cells | None, operating: OperatingResult | None
     ) -> "RunSummary":
-        """A run of a study; `values` are the estimates of all its runs, None without a design."""
-        counts = study.aligned.counts[number]
-        interval = wilson(counts.successes, counts.tests, confidence=study.replication.confidence)
+        """A run of a measurement; `values` are the estimates of all its runs, None without a design."""
+        counts = measurement.aligned.counts[number]
+        interval = wilson(counts.successes, counts.tests, confidence=measurement.replication.confidence)
         estimate = None if values is None else values.estimate(number)
         value = counts.rate if values is None else None if estimate is None else estimate.value
-        left_out = values.without_number(number) if values is not None and study.measure.of_numbers else 0
-        return cls(study, number, interval, estimate, value, left_out, operating)
+        left_out = values.without_number(number) if values is not None and measurement.measure.of_numbers else 0
+        return cls(measurement, number, interval, estimate, value, left_out, operating)
 
     @property
     def aligned(self) -> AlignedRuns:
         """The run, with the others on the same cases if there are any."""
-        return self.study.aligned
+        return self.measurement.aligned
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class Comparison:
     """Everything that was computed; None for what was not requested or not recorded."""
 
     # All runs on the same cases; or each on its own cases, if nothing is matched.
-    studies: Sequence[Measurement]
+    measurements: Sequence[Measurement]
     multiplicity: Multiplicity
     runs: list[RunSummary]
     pairs: list[Pair]
@@ -115,25 +115,25 @@ class Comparison:
     @property
     def paired(self) -> bool:
         """Whether the runs are on the same cases, which are matched."""
-        return len(self.studies) == 1
+        return len(self.measurements) == 1
 
     @property
     def aligned(self) -> AlignedRuns:
         """All runs; the first if nothing is matched."""
-        return self.studies[0].aligned
+        return self.measurements[0].aligned
 
     @property
     def sampling(self) -> Sampling:
         """How the cases were sampled, of the first run if nothing is matched."""
-        return self.studies[0].sampling
+        return self.measurements[0].sampling
 
     @property
     def replication(self) -> Replication:
-        return self.studies[0].replication
+        return self.measurements[0].replication
 
     @property
     def measure(self) -> Measure:
-        return self.studies[0].measure
+        return self.measurements[0].measure
 
     @property
     def operating(self) -> OperatingResult | None:
@@ -143,7 +143,7 @@ class Comparison:
     @property
     def by_design(self) -> bool:
         """Whether there are estimates by design; else rates are compared as if all cases were independent."""
-        return self.other_measure or any(study.sampling.known for study in self.studies)
+        return self.other_measure or any(measurement.sampling.known for measurement in self.measurements)
 
     @property
     def names(self) -> list[str]:

@@ -54,20 +54,20 @@ class ItemAnalysis:
     cases: list[ItemStatistics]
 
 
-def analyse_items(study: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
+def analyse_items(measurement: Measurement, ranked: Sequence[int]) -> ItemAnalysis:
     """Analyse all cases; `ranked` are the numbers of the runs that have a value."""
-    aligned = study.aligned
+    aligned = measurement.aligned
     solved = aligned.success.sum(axis=0)
     informative = np.flatnonzero((solved > 0) & (solved < len(aligned.names)))
     power = discrimination(aligned.success)[informative]
     order = np.lexsort((informative, -np.where(np.isnan(power), -2.0, power)))
-    ranks, draws = _ranks(study, ranked) if ranked else ([], 0)
+    ranks, draws = _ranks(measurement, ranked) if ranked else ([], 0)
     return ItemAnalysis(
         all_solve=int((solved == len(aligned.names)).sum()),
         none_solves=int((solved == 0).sum()),
         some_solve=len(informative),
         draws=draws,
-        seed=study.replication.seed,
+        seed=measurement.replication.seed,
         ranks=ranks,
         cases=[
             ItemStatistics(
@@ -99,15 +99,18 @@ def discrimination(success: BoolArray) -> FloatArray:
     return np.where(varies, np.clip((with_whole - var_case) / bottom, -1.0, 1.0), np.nan)
 
 
-def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
+def _ranks(measurement: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]:
     """Ranks by the bootstrap over the units of each stratum."""
-    check_directed(study.measure, "--items")
-    names, statistic = study.aligned.names, study.measure.statistic(study.aligned, [(run, None) for run in runs])
-    values = study.measure.merit(_bootstrap_values(study, statistic))
-    whole = np.round(study.measure.merit(full_values(study.sampling.sample, statistic)), 12)
+    check_directed(measurement.measure, "--items")
+    names, statistic = (
+        measurement.aligned.names,
+        measurement.measure.statistic(measurement.aligned, [(run, None) for run in runs]),
+    )
+    values = measurement.measure.merit(_bootstrap_values(measurement, statistic))
+    whole = np.round(measurement.measure.merit(full_values(measurement.sampling.sample, statistic)), 12)
     ranks, best = ranks_of(values), values == values.max(axis=1, keepdims=True)
     first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-    tail = (1 - study.replication.confidence) / 2
+    tail = (1 - measurement.replication.confidence) / 2
     low, high = (np.quantile(ranks, q, axis=0, method="inverted_cdf") for q in (tail, 1 - tail))
     rank = ranks_of(whole[None])[0]
     return [
@@ -115,14 +118,14 @@ def _ranks(study: Measurement, runs: Sequence[int]) -> tuple[list[RunRank], int]
     ], len(values)
 
 
-def _bootstrap_values(study: Measurement, statistic: Statistic) -> FloatArray:
+def _bootstrap_values(measurement: Measurement, statistic: Statistic) -> FloatArray:
     """The measure of every run, (draws, runs), in the draws in which all runs have it."""
-    sample, draws = study.sampling.sample, max(100, min(DRAWS, MAX_HELD // study.sampling.sample.units))
-    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(study.replication.seed), replicates=draws)
+    sample, draws = measurement.sampling.sample, max(100, min(DRAWS, MAX_HELD // measurement.sampling.sample.units))
+    replicates = rescaled_bootstrap(sample, rng=np.random.default_rng(measurement.replication.seed), replicates=draws)
     values = replicate_values(replicates, sample, statistic)
     known = values[np.isfinite(values).all(axis=1)]
     if len(known) < MIN_DRAWS:
-        words = study.measure.words
+        words = measurement.measure.words
         raise UsageError(f"--items: only {len(known)} of {draws:,} draws have a {words}: there are too few cases")
     # Sums of the same weights in another order differ in their last digits; ties must stay ties.
     return np.asarray(np.round(known, 12), dtype=np.float64)

@@ -207,12 +207,12 @@ def chosen_tables(tables: PairTables, baseline: int | None) -> PairTables:
 
 
 def with_margins(
-    pairs: Sequence[Pair], runs: Sequence[Estimate | None], study: Measurement, margin: float, *, paired: bool
+    pairs: Sequence[Pair], runs: Sequence[Estimate | None], measurement: Measurement, margin: float, *, paired: bool
 ) -> list[Pair]:
     """Each pair with its test of the margin, by its error by design; None if a run has no value to compare."""
     # 1 - 0.95 is not 0.05 in binary.
-    alpha, (low, high) = round(1 - study.replication.confidence, 12), study.measure.bounds
-    sign, sample = -1 if study.measure.larger_is_better is False else 1, study.sampling.sample
+    alpha, (low, high) = round(1 - measurement.replication.confidence, 12), measurement.measure.bounds
+    sign, sample = -1 if measurement.measure.larger_is_better is False else 1, measurement.sampling.sample
 
     def test(pair: Pair) -> Equivalence | None:
         gap = pair.estimate
@@ -265,12 +265,12 @@ def correct_margins(tests: Sequence[Equivalence | None]) -> list[MarginTest | No
     return [None if test is None else MarginTest(*next(corrected)) for test in tests]
 
 
-def win_rates(study: Measurement, pairs: RunPairs, multiplicity: Multiplicity) -> list[WinRate | None] | None:
+def win_rates(measurement: Measurement, pairs: RunPairs, multiplicity: Multiplicity) -> list[WinRate | None] | None:
     """How often the first run of each pair has the better value of a case, ties counting half.
 
     None if the measure is not a value of each record, or nobody has said which value wins.
     """
-    measure, aligned = study.measure, study.aligned
+    measure, aligned = measurement.measure, measurement.aligned
     name = measure.name.removeprefix(VALUES)
     is_value = measure.reads is Reads.VALUES and name in aligned.value_names()
     if not (is_value and measure.directed and pairs):
@@ -278,7 +278,7 @@ def win_rates(study: Measurement, pairs: RunPairs, multiplicity: Multiplicity) -
     values = aligned.value(name) * (1.0 if measure.larger_is_better else -1.0)
     points = [_points(values[a], values[b]) for a, b in pairs]
     correction = Multiplicity.HOLM if multiplicity is Multiplicity.MAX_T else multiplicity
-    rates = with_adjusted([_win_rate(study, of_pair) for of_pair in points], correction)
+    rates = with_adjusted([_win_rate(measurement, of_pair) for of_pair in points], correction)
     wins, ties, losses = ([int(np.count_nonzero(row == point)) for row in points] for point in (1.0, EVEN, 0.0))
     rows = zip(wins, ties, losses, rates, strict=True)
     return [None if rate is None else WinRate(win, tie, loss, rate) for win, tie, loss, rate in rows]
@@ -290,14 +290,14 @@ def _points(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isnan(first) | np.isnan(second), np.nan, points))
 
 
-def _win_rate(study: Measurement, points: FloatArray) -> Estimate | None:
+def _win_rate(measurement: Measurement, points: FloatArray) -> Estimate | None:
     known = ~np.isnan(points)
     if not known.any():
         return None
     counted = known.astype(np.float64)[:, None]
     statistic = ratio(np.nan_to_num(points)[:, None], counted, bounds=(0.0, 1.0), counted=counted)
     try:
-        estimate = make_estimates(study.sampling.sample, statistic, study.replication).estimate(0)
+        estimate = make_estimates(measurement.sampling.sample, statistic, measurement.replication).estimate(0)
     except ValueError:
         # Half of the units may have no value at all.
         return None

@@ -98,12 +98,12 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         raise UsageError(f"{len(runs)} transcripts: a pilot is one run, or two on the same cases")
     aligned = align(runs, partial=partial)
     sampling = take_sample(aligned, design)
-    study = Measurement(MEASURES["rate"], aligned, sampling, Replication())
-    cells = study.runs()
+    measurement = Measurement(MEASURES["rate"], aligned, sampling, Replication())
+    cells = measurement.runs()
     estimate = cells.estimate(0) if len(runs) == 1 else cells.difference(0, 1)
     if estimate is None or not math.isfinite(estimate.se):
         raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
-    names, units, spread = _strata(study, sampling, len(runs))
+    names, units, spread = _strata(measurement, sampling, len(runs))
     assumed = estimate.se == 0
     se, effect = _without_variance(runs[0], estimate, sampling) if assumed else (estimate.se, estimate.design_effect)
     return Pilot(
@@ -142,12 +142,14 @@ def _without_variance(run: Run, estimate: Estimate, sampling: Sampling) -> tuple
     return half / float(t_quantiles(estimate.df, estimate.confidence)), effect
 
 
-def _strata(study: Measurement, sampling: Sampling, runs: int) -> tuple[list[str], list[int], FloatArray]:
+def _strata(measurement: Measurement, sampling: Sampling, runs: int) -> tuple[list[str], list[int], FloatArray]:
     """Strata by name, their units, and each one's weight times its standard deviation."""
     sample = sampling.sample
     if sampling.stratum is None:
         return [], [], np.empty(0)
-    values = influences(sample, study.measure.statistic(study.aligned, [(run, None) for run in range(runs)]))
+    values = influences(
+        sample, measurement.measure.statistic(measurement.aligned, [(run, None) for run in range(runs)])
+    )
     if values is None:
         return [], [], np.empty(0)
     measured = values[:, 0] - values[:, 1] if runs == 2 else values[:, 0]
@@ -178,7 +180,7 @@ class StratumShare:
 class PowerPlan:
     """How large the test must be, or what one of a given size shows."""
 
-    request: PowerOptions
+    options: PowerOptions
     pilot: Pilot | None
     sample: PlannedSample
     # The test that will decide: McNemar's exact one, or the t test by design.
@@ -213,47 +215,47 @@ class PowerPlan:
         return "units" if self.sample.per_unit > 1 else "cases"
 
 
-def plan_power(request: PowerOptions, pilot: Pilot | None = None) -> PowerPlan:
+def plan_power(options: PowerOptions, pilot: Pilot | None = None) -> PowerPlan:
     """Plan a test; a UsageError if something is missing, or no number of units is enough."""
     try:
-        return _plan(request, planned_sample(request) if pilot is None else pilot.sample, pilot)
+        return _plan(options, planned_sample(options) if pilot is None else pilot.sample, pilot)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def planned_sample(request: PowerOptions) -> PlannedSample:
+def planned_sample(options: PowerOptions) -> PlannedSample:
     """The sample that figures describe; a UsageError if there is no such sample."""
     try:
-        return PlannedSample(request.per_unit, request.icc, request.strata)
+        return PlannedSample(options.per_unit, options.icc, options.strata)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _plan(request: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> PowerPlan:
+def _plan(options: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> PowerPlan:
     assumptions: list[str] = []
-    goal = _Goal(request, sample, *_case_variance(request, sample, pilot, assumptions))
-    units = request.units
+    goal = _Goal(options, sample, *_case_variance(options, sample, pilot, assumptions))
+    units = options.units
     if units is None:
         units = smallest_number(lambda n: goal.met(n), sample.least_units)
         if units is None:
-            name, value = "difference", request.difference
-            if request.question is not PlanningGoal.DIFFERENCE:
-                name, value = ("width", request.width) if request.margin is None else ("margin", request.margin)
+            name, value = "difference", options.difference
+            if options.question is not PlanningGoal.DIFFERENCE:
+                name, value = ("width", options.width) if options.margin is None else ("margin", options.margin)
             raise UsageError(f"no number of units up to 1e9 is enough for --{name} {value:g}; ask for less")
     reached = goal.at(units)
     least = sample.least_units
     grid = np.geomspace(max(least, units / 10), max(2.5 * units, least + CURVE_POINTS), CURVE_POINTS)
     curve_units = sorted({*np.rint(grid).astype(int).tolist(), units})
     return PowerPlan(
-        request=request,
+        options=options,
         pilot=pilot,
         sample=sample,
         exact=goal.exact,
         units=units,
-        units_interval=_units_interval(goal, pilot) if request.units is None else None,
+        units_interval=_units_interval(goal, pilot) if options.units is None else None,
         reached=reached,
         detectable=goal.detectable(units)
-        if request.question in (PlanningGoal.DIFFERENCE, PlanningGoal.DETECTABLE)
+        if options.question in (PlanningGoal.DIFFERENCE, PlanningGoal.DETECTABLE)
         else None,
         curve_units=curve_units,
         curve=[goal.at(n) for n in curve_units],
@@ -267,7 +269,7 @@ def _plan(request: PowerOptions, sample: PlannedSample, pilot: Pilot | None) -> 
 class _Goal:
     """Whether a number of units reaches the goal."""
 
-    request: PowerOptions
+    options: PowerOptions
     sample: PlannedSample
     unit_variance: float
     discordance: float | None
@@ -276,66 +278,66 @@ class _Goal:
 
     def at(self, units: int) -> float:
         """What is measured, for so many units."""
-        request, strata = self.request, self.sample.strata
-        if request.question is PlanningGoal.DETECTABLE:
+        options, strata = self.options, self.sample.strata
+        if options.question is PlanningGoal.DETECTABLE:
             return self.detectable(units)
-        if request.question is PlanningGoal.WIDTH:
-            return width_of_rate(units, self.rate or 0.0, self.sample, confidence=request.confidence)
-        if request.question is PlanningGoal.EQUIVALENCE:
+        if options.question is PlanningGoal.WIDTH:
+            return width_of_rate(units, self.rate or 0.0, self.sample, confidence=options.confidence)
+        if options.question is PlanningGoal.EQUIVALENCE:
             return equivalence_power(
                 units,
-                request.margin or 0.0,
-                request.difference or 0.0,
+                options.margin or 0.0,
+                options.difference or 0.0,
                 self.unit_variance,
                 strata=strata,
-                alpha=request.alpha,
+                alpha=options.alpha,
             )
         if self.exact and self.discordance is not None:
-            return mcnemar_power(units, request.difference or 0.0, self.discordance, alpha=request.alpha)
+            return mcnemar_power(units, options.difference or 0.0, self.discordance, alpha=options.alpha)
         return difference_power(
-            units, request.difference or 0.0, self.unit_variance, strata=strata, alpha=request.alpha
+            units, options.difference or 0.0, self.unit_variance, strata=strata, alpha=options.alpha
         )
 
     def met(self, units: int) -> bool:
         """Whether that is enough."""
-        if self.request.question is PlanningGoal.WIDTH:
-            return self.at(units) <= (self.request.width or 0.0)
-        return self.at(units) >= self.request.power
+        if self.options.question is PlanningGoal.WIDTH:
+            return self.at(units) <= (self.options.width or 0.0)
+        return self.at(units) >= self.options.power
 
     def detectable(self, units: int) -> float:
         """The smallest difference that so many units show with the power."""
         if units <= self.sample.strata:
             return math.inf
-        request = self.request
+        options = self.options
         se, df = math.sqrt(self.unit_variance / units), float(units - self.sample.strata)
-        least = detectable(se, df, alpha=1 - request.confidence, power=request.power, comparisons=request.comparisons)
+        least = detectable(se, df, alpha=1 - options.confidence, power=options.power, comparisons=options.comparisons)
         # No two rates are farther apart.
         return least if least <= 1 else math.inf
 
 
 def _case_variance(
-    request: PowerOptions, sample: PlannedSample, pilot: Pilot | None, assumptions: list[str]
+    options: PowerOptions, sample: PlannedSample, pilot: Pilot | None, assumptions: list[str]
 ) -> tuple[float, float | None, bool, float | None]:
     """The variance of a unit, the discordance, whether McNemar's exact test decides, and the expected rate."""
-    rates = list(request.rates or ()) or ([] if pilot is None else pilot.rates)
-    if request.question is PlanningGoal.WIDTH:
+    rates = list(options.rates or ()) or ([] if pilot is None else pilot.rates)
+    if options.question is PlanningGoal.WIDTH:
         if not rates:
             raise UsageError("--width: say which rate is expected, such as --rates 0.9, or name a pilot")
         return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
-    difference = request.difference or 0.0
-    discordance = request.discordance if pilot is None or request.discordance else pilot.possible_discordance
-    independent = sample.strata == 1 and request.per_unit == 1 and (pilot is None or pilot.unit == "cases")
-    exact = independent and request.question is PlanningGoal.DIFFERENCE
+    difference = options.difference or 0.0
+    discordance = options.discordance if pilot is None or options.discordance else pilot.possible_discordance
+    independent = sample.strata == 1 and options.per_unit == 1 and (pilot is None or pilot.unit == "cases")
+    exact = independent and options.question is PlanningGoal.DIFFERENCE
     if discordance is None:
         discordance = _assumed_discordance(rates, difference, assumptions)
-    if pilot is not None and pilot.discordance is not None and request.discordance is None:
+    if pilot is not None and pilot.discordance is not None and options.discordance is None:
         assumptions += pilot.assumptions(exact=exact)
         if exact:
             # A pilot with less discordance than the difference was too small to show it.
             discordance = max(discordance, abs(difference))
             return sample.unit_variance(paired_variance(difference, discordance)), discordance, True, None
         return pilot.unit_variance, discordance, False, None
-    if request.discordance is None:
+    if options.discordance is None:
         # A difference cannot be larger than the discordance.
         discordance = max(discordance, abs(difference))
     return sample.unit_variance(paired_variance(difference, discordance)), discordance, exact, None
@@ -366,13 +368,13 @@ def _units_interval(goal: _Goal, pilot: Pilot | None) -> tuple[int | None, int |
         pilot is None
         or pilot.assumed
         or goal.exact
-        or goal.request.question is PlanningGoal.WIDTH
+        or goal.options.question is PlanningGoal.WIDTH
         or not math.isfinite(pilot.df)
     ):
         return None
     numbers = []
     for variance in variance_interval(goal.unit_variance, pilot.df):
-        other = _Goal(goal.request, goal.sample, variance, goal.discordance, exact=False, rate=None)
+        other = _Goal(goal.options, goal.sample, variance, goal.discordance, exact=False, rate=None)
         numbers.append(smallest_number(other.met, goal.sample.least_units) if math.isfinite(variance) else None)
     return numbers[0], numbers[1]
 
@@ -389,17 +391,17 @@ def _allocation(pilot: Pilot, units: int) -> list[StratumShare]:
 
 def power_json(plan: PowerPlan) -> dict[str, Any]:
     """Everything, as documented."""
-    request, sample, measured = plan.request, plan.sample, plan.request.measured
+    options, sample, measured = plan.options, plan.sample, plan.options.measured
     return {
-        "question": request.question,
-        "difference": request.difference,
-        "margin": request.margin,
+        "question": options.question,
+        "difference": options.difference,
+        "margin": options.margin,
         "width": plan.reached if measured == "width" else None,
         "power": plan.reached if measured == "power" else None,
-        "asked": {"power": request.power, "width": request.width, "units": request.units},
-        "confidence": request.confidence,
-        "alpha": request.alpha,
-        "algorithms": request.algorithms,
+        "asked": {"power": options.power, "width": options.width, "units": options.units},
+        "confidence": options.confidence,
+        "alpha": options.alpha,
+        "algorithms": options.algorithms,
         "test": "mcnemar exact" if plan.exact else "t by design" if measured != "width" else None,
         "discordance": plan.discordance,
         "per_unit": sample.per_unit,

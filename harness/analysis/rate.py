@@ -109,8 +109,10 @@ def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[R
     if (operating := decided_at(aligned, sampling, options, development)) is not None:
         aligned = operating.aligned
     replication = Replication(confidence=options.confidence, seed=options.seed)
-    study = Measurement(measures[next(iter(measures))], aligned, sampling, replication)
-    cells = {key: _cells(replace(study, measure=measure), required=bool(asked)) for key, measure in measures.items()}
+    measurement = Measurement(measures[next(iter(measures))], aligned, sampling, replication)
+    cells = {
+        key: _cells(replace(measurement, measure=measure), required=bool(asked)) for key, measure in measures.items()
+    }
     estimates = {key: of.estimate(0) for key, of in cells.items()}
     if not asked:
         estimates = {key: value for key, value in estimates.items() if value is not None or key == "rate"}
@@ -122,10 +124,10 @@ def _rate_run(run: Run, name: str, options: RateOptions, development: Sequence[R
         measures=measures,
         estimates=estimates,
         by=[
-            {key: break_down(replace(study, measure=measures[key]), [], by) for key in grouped}
+            {key: break_down(replace(measurement, measure=measures[key]), [], by) for key in grouped}
             for by in dict.fromkeys(options.by)
         ],
-        explained=[] if options.by else _explained(replace(study, measure=MEASURES["rate"])),
+        explained=[] if options.by else _explained(replace(measurement, measure=MEASURES["rate"])),
         left_out={key: n for key, of in cells.items() if measures[key].of_numbers and (n := of.without_number(0))},
         operating=operating,
         reliability=reliability_bins(aligned, sampling, replication) if CALIBRATION in measures else [],
@@ -156,9 +158,9 @@ def _usual(aligned: AlignedRuns, first: str | None) -> Sequence[str]:
     return list(dict.fromkeys((*usual, *values)))
 
 
-def _cells(study: Measurement, *, required: bool) -> Cells:
+def _cells(measurement: Measurement, *, required: bool) -> Cells:
     try:
-        return study.runs()
+        return measurement.runs()
     except HateError:
         # A default measure is left out if these records cannot have it.
         if required:
@@ -201,19 +203,19 @@ def _merged(parts: Sequence[Breakdown]) -> Breakdown:
     return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
 
-def _explained(study: Measurement) -> list[ExplainedVariance]:
+def _explained(measurement: Measurement) -> list[ExplainedVariance]:
     """Every column that has a few groups; the one that explains most comes first."""
-    task = find_task(study.aligned.headers[0].test.task)
+    task = find_task(measurement.aligned.headers[0].test.task)
     # Where the truth is a file or a list, it groups no cases.
     unlike = ("expect", "truth") if task is not None and (task.expect_is_file or task.structured_expect) else ()
-    names = [name for name in study.aligned.column_names() if name not in unlike]
-    columns = distinct_groups(study.aligned, names, apart=study.sampling.psu)
-    success, weights = study.aligned.success[0].astype(np.float64), study.sampling.sample.weights
+    names = [name for name in measurement.aligned.column_names() if name not in unlike]
+    columns = distinct_groups(measurement.aligned, names, apart=measurement.sampling.psu)
+    success, weights = measurement.aligned.success[0].astype(np.float64), measurement.sampling.sample.weights
     explained = []
     for groups in columns.values():
         share = _omega_squared(success, groups.codes, weights, len(groups.labels))
         members = [groups.codes == code for code in range(len(groups.labels))]
-        tested = equal_groups(study, members)
+        tested = equal_groups(measurement, members)
         explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
     p_values = np.array(
         [np.nan if column.p_value is None else column.p_value for column in explained], dtype=np.float64

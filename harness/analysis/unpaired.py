@@ -37,23 +37,25 @@ def align_alone(runs: Sequence[Run], *, partial: bool) -> list[AlignedRuns]:
     ]
 
 
-def comparable(studies: Sequence[Measurement]) -> list[Measurement]:
+def comparable(measurements: Sequence[Measurement]) -> list[Measurement]:
     """Studies of one run each, by the same measure; a UsageError if they do not have the same strata."""
-    names, headers = ([getattr(study.aligned, of)[0] for study in studies] for of in ("names", "headers"))
-    measure = studies[0].measure
+    names, headers = (
+        [getattr(measurement.aligned, of)[0] for measurement in measurements] for of in ("names", "headers")
+    )
+    measure = measurements[0].measure
     if measure.reads is Reads.VALUES:
         # The header of any of the runs may say which values are better.
         larger = agreed_direction(names, headers, measure.name.removeprefix(VALUES))
         measure = measure if larger is None else replace(measure, larger_is_better=larger)
-    for study in studies[1:]:
-        first, other = (set(sampling.shares) for sampling in (studies[0].sampling, study.sampling))
+    for measurement in measurements[1:]:
+        first, other = (set(sampling.shares) for sampling in (measurements[0].sampling, measurement.sampling))
         if first != other:
             only = [f"{_some(first - other)} only in {names[0]}"] * bool(first - other)
-            only += [f"{_some(other - first)} only in {study.aligned.names[0]}"] * bool(other - first)
+            only += [f"{_some(other - first)} only in {measurement.aligned.names[0]}"] * bool(other - first)
             raise UsageError(
                 f"not the same strata: {'; '.join(only)}; --stratum COLUMN names others, --stratum none drops them"
             )
-    return [replace(study, measure=measure) for study in studies]
+    return [replace(measurement, measure=measure) for measurement in measurements]
 
 
 def _some(names: set[str]) -> str:
@@ -63,9 +65,11 @@ def _some(names: set[str]) -> str:
 
 def unpaired_pairs(runs: Sequence[RunSummary], multiplicity: Multiplicity) -> list[Pair]:
     """All pairs of runs that have nothing in common."""
-    pairs, study = list(combinations(range(len(runs)), 2)), runs[0].study
+    pairs, measurement = list(combinations(range(len(runs)), 2)), runs[0].measurement
     tallies = [(run.counts.successes, run.aligned.n) for run in runs]
-    plain = [unpaired_difference(tallies[a], tallies[b], confidence=study.replication.confidence) for a, b in pairs]
+    plain = [
+        unpaired_difference(tallies[a], tallies[b], confidence=measurement.replication.confidence) for a, b in pairs
+    ]
     gaps = with_adjusted([difference_of(runs[a].estimate, runs[b].estimate) for a, b in pairs], multiplicity)
     p_values = adjusted([difference.p_fisher for difference in plain], multiplicity).tolist()
     return [
@@ -79,23 +83,23 @@ def unpaired_pairs(runs: Sequence[RunSummary], multiplicity: Multiplicity) -> li
             p_exact=difference.p_fisher,
             p_adjusted=p,
             estimate=gap,
-            other_measure=study.measure is not MEASURES["rate"],
+            other_measure=measurement.measure is not MEASURES["rate"],
         )
         for (a, b), difference, p, gap in zip(pairs, plain, p_values, gaps, strict=True)
     ]
 
 
-def unpaired_cautions(studies: Sequence[Measurement]) -> list[str]:
+def unpaired_cautions(measurements: Sequence[Measurement]) -> list[str]:
     """Samples that could have been matched, or that are mixed differently."""
-    notes, first = [], studies[0]
-    for study in studies[1:]:
-        names = [aligned.names[0] for aligned in (first.aligned, study.aligned)]
-        digests = {aligned.headers[0].test.digest for aligned in (first.aligned, study.aligned)}
-        if set(study.aligned.ids) == set(first.aligned.ids) and len(digests) == 1:
+    notes, first = [], measurements[0]
+    for measurement in measurements[1:]:
+        names = [aligned.names[0] for aligned in (first.aligned, measurement.aligned)]
+        digests = {aligned.headers[0].test.digest for aligned in (first.aligned, measurement.aligned)}
+        if set(measurement.aligned.ids) == set(first.aligned.ids) and len(digests) == 1:
             notes.append(
                 f"{names[0]} and {names[1]} ran on the same cases: leave out --unpaired for a sharper comparison."
             )
-        shares = study.sampling.shares
+        shares = measurement.sampling.shares
         moved = max((abs(share - shares[name]) for name, share in first.sampling.shares.items()), default=0)
         if moved > MIXED:
             notes.append(
@@ -110,17 +114,17 @@ def difference_of(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     return None if a is None or b is None else independent_difference(a, b)
 
 
-def by_group(studies: Sequence[Measurement], multiplicity: Multiplicity, by: str) -> Breakdown:
+def by_group(measurements: Sequence[Measurement], multiplicity: Multiplicity, by: str) -> Breakdown:
     """The runs, and their differences, in every group that any of them has."""
-    whole = studies[0].aligned.column(by) is not None
+    whole = measurements[0].aligned.column(by) is not None
     for part in [] if whole else crossed_columns(by):
-        if BINS.fullmatch(part) and studies[0].aligned.column(part) is None:
+        if BINS.fullmatch(part) and measurements[0].aligned.column(part) is None:
             raise UsageError(f"--by {part}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
-    parts = [_group_estimates(study, by) for study in studies]
+    parts = [_group_estimates(measurement, by) for measurement in measurements]
     # In the order of the first run that has them, in which bins of a number are sorted.
     values = list(dict.fromkeys(value for groups in parts for value in groups))
     columns = [name for name, _ in values[0]]
-    pairs = list(combinations(range(len(studies)), 2))
+    pairs = list(combinations(range(len(measurements)), 2))
     rows = []
     for value in values:
         estimates, cases, answers = zip(*(groups.get(value, (None, 0, 0)) for groups in parts), strict=True)
@@ -129,19 +133,19 @@ def by_group(studies: Sequence[Measurement], multiplicity: Multiplicity, by: str
         rows.append(Group(label, sum(cases), list(estimates), gaps, crossed, sum(answers)))
     flat = with_adjusted([gap for row in rows for gap in row.pairs], multiplicity)
     rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
-    return Breakdown(CROSS.join(columns), rows, [None] * len(studies), [None] * len(pairs))
+    return Breakdown(CROSS.join(columns), rows, [None] * len(measurements), [None] * len(pairs))
 
 
 def _group_estimates(
-    study: Measurement, by: str
+    measurement: Measurement, by: str
 ) -> dict[tuple[tuple[str, str], ...], tuple[Estimate | None, int, int]]:
     """The estimate of each group, and the numbers of its cases and answers, by its value in each column."""
-    groups, result = groups_of(study.aligned, by), {}
+    groups, result = groups_of(measurement.aligned, by), {}
     for code in range(len(groups.labels)):
         inside = groups.codes == code
         result[tuple(groups.values(code).items())] = (
-            study.cells([(0, inside)]).estimate(0),
-            study.aligned.case_count(inside),
+            measurement.cells([(0, inside)]).estimate(0),
+            measurement.aligned.case_count(inside),
             int(inside.sum()),
         )
     return result

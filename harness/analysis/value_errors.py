@@ -51,26 +51,26 @@ def errors_over_truth(aligned: AlignedRuns, sampling: Sampling, replication: Rep
     errors, truth = aligned.errors()[0], aligned.true_numbers()
     known = ~np.isnan(errors)
     tolerance = aligned.params[0].get("tolerance")
-    study = Measurement(MEASURES["bias"], aligned, sampling, replication)
+    measurement = Measurement(MEASURES["bias"], aligned, sampling, replication)
     return ErrorsOverTruth(
         name=aligned.names[0],
         truth=truth[known],
         errors=errors[known],
-        bias=study.runs().estimate(0),
-        bins=_bins(study, truth),
+        bias=measurement.runs().estimate(0),
+        bins=_bins(measurement, truth),
         tolerance=float(tolerance) if isinstance(tolerance, int | float) else None,
         relative=aligned.headers[0].test.relative_tolerance is True,
     )
 
 
-def _bins(study: Measurement, truth: FloatArray) -> list[ErrorBin]:
-    count = min(MAX_BINS, study.sampling.sample.units // MIN_UNITS)
+def _bins(measurement: Measurement, truth: FloatArray) -> list[ErrorBin]:
+    count = min(MAX_BINS, measurement.sampling.sample.units // MIN_UNITS)
     if count < 2:
         return []
     try:
-        groups = several_groups(study.aligned, f"truth:{count}")
+        groups = several_groups(measurement.aligned, f"truth:{count}")
         members = [groups.codes == code for code, label in enumerate(groups.labels) if label != NO_VALUE]
-        cells = study.cells([(0, inside) for inside in members])
+        cells = measurement.cells([(0, inside) for inside in members])
     except UsageError:
         # All cases have the same truth, or so few units have cases in a bin that it has no error.
         return []

@@ -114,18 +114,18 @@ class ReportMaterial:
         flags = _changed_flags(replace(self.options, baseline=self.baseline))
         return origin_section(origins, _command("report", self.opened.sources, *flags, "-o", "report.html"))
 
-    def breakdowns(self, study: Measurement, pairs: Sequence[tuple[int, int]]) -> list[Breakdown]:
+    def breakdowns(self, measurement: Measurement, pairs: Sequence[tuple[int, int]]) -> list[Breakdown]:
         """By the columns that were named; else by the declared ones, and others with few groups."""
         if self.options.by:
-            return [break_down(study, pairs, by) for by in self.options.by]
-        declared = _declared(study.aligned)
-        columns = [*declared, *study.aligned.column_names()]
+            return [break_down(measurement, pairs, by) for by in self.options.by]
+        declared = _declared(measurement.aligned)
+        columns = [*declared, *measurement.aligned.column_names()]
         breakdowns: list[Breakdown] = []
-        for by, groups in distinct_groups(study.aligned, columns, apart=study.sampling.psu).items():
+        for by, groups in distinct_groups(measurement.aligned, columns, apart=measurement.sampling.psu).items():
             if len(breakdowns) == MAX_COLUMNS or (by not in declared and len(groups.labels) > MAX_GROUPS):
                 continue
             with suppress(HateError):  # no group of it has a value
-                breakdowns.append(break_down(study, pairs, by))
+                breakdowns.append(break_down(measurement, pairs, by))
         return breakdowns
 
     def case_section(self, aligned: AlignedRuns) -> ReportSection | None:
@@ -322,8 +322,8 @@ def _data_sheet(material: ReportMaterial) -> Report:
     run = _measured(material)
     # The test's own measure comes first; a run that has none is grouped by its rate.
     name = options.statistic or next(iter(run.estimates))
-    study = Measurement(run.aligned.measure(name), run.aligned, run.sampling, replication)
-    groups = GroupStudy([run.name], [], study.measure, replication, material.breakdowns(study, []))
+    measurement = Measurement(run.aligned.measure(name), run.aligned, run.sampling, replication)
+    groups = GroupStudy([run.name], [], measurement.measure, replication, material.breakdowns(measurement, []))
     return _sheet(
         material,
         run.aligned,
@@ -389,10 +389,12 @@ def _comparison(material: ReportMaterial) -> Report:
     # Groups are made below: by the named columns, or those of the test.
     options = replace(CompareOptions.taken_from(material.options), baseline=material.baseline, by=())
     comparison = compare_runs(material.runs, options)
-    study = Measurement(comparison.measure, comparison.aligned, comparison.sampling, comparison.replication)
+    measurement = Measurement(comparison.measure, comparison.aligned, comparison.sampling, comparison.replication)
     pairs = comparison.run_pairs if len(comparison.run_pairs) <= MAX_PAIRS else []
     names, test = comparison.names, material.header.test
-    groups = GroupStudy(names, pairs, comparison.measure, comparison.replication, material.breakdowns(study, pairs))
+    groups = GroupStudy(
+        names, pairs, comparison.measure, comparison.replication, material.breakdowns(measurement, pairs)
+    )
     remarks = [metric_remark(names, comparison.aligned.headers), baseline_remark(test, names)]
     who = join_names(names) if len(names) <= MAX_NAMES else f"{len(names)} runs"
     return Report(

@@ -67,12 +67,12 @@ class FinishedRun:
     labels: AnsweredLabels | None = None
 
 
-def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
+def run(plan: Plan, target: Target, progress: Progress) -> FinishedRun:
     """Run to the end. If the run ends early, the records of all finished cases are on disk."""
     if plan.stop_rule is not None:
         refuse_blind(plan)
     header = run_header(plan)
-    transcript = prepare(output, header)
+    transcript = prepare(target, header)
     if isinstance(transcript, FinishedTranscript):
         return FinishedRun(transcript.counts, transcript.path, 0, header=header)
     with interruptible() as latch, guarded(plan) as guard:
@@ -87,7 +87,7 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
                 loop.go(session, progress)
             except (HateError, Interrupted) as error:
                 writer.close()
-                error.note = _note(writer, plan.total, output)
+                error.note = _note(writer, plan.total, target)
                 raise
         guard.check()
         path = writer.finish()
@@ -99,12 +99,12 @@ def run(plan: Plan, output: Target, progress: Progress) -> FinishedRun:
     return FinishedRun(writer.counts, path, loop.asked, loop.first_error, header, units, loop.labels)
 
 
-def _note(writer: TranscriptWriter, total: int, output: Target) -> str:
+def _note(writer: TranscriptWriter, total: int, target: Target) -> str:
     """What was saved of a run that ended early, and how to carry on."""
     saved = f"{writer.counts.tests:,} of {total:,} trials are in {writer.path}"
     if not writer.replaces:
         # The file is named where the command does not name it, so that no later run can be taken for it.
-        named = output.path is not None or output.fold is not None
+        named = target.path is not None or target.fold is not None
         return f"{saved}; carry on with --resume{'' if named else f' -o {writer.target}'}"
     return f"{saved}, and {writer.target} is unchanged; carry on with --retry-errors -o {writer.target}"
 

@@ -101,32 +101,32 @@ def _default_run(path: Path, number: int) -> DefaultRun | None:
         return None
 
 
-def prepare(output: Target, header: Header) -> Callable[[], TranscriptWriter] | FinishedTranscript:
+def prepare(target: Target, header: Header) -> Callable[[], TranscriptWriter] | FinishedTranscript:
     """Decide where the transcript goes, so that a mistake is reported at once; return a function that opens it.
 
     It is to be called when the program runs: nothing is overwritten if the program does not start.
     """
-    if output.retry_errors:
-        existing = output.path or _default_to_carry_on(header, retry=True)
+    if target.retry_errors:
+        existing = target.path or _default_to_carry_on(header, retry=True)
         complete = complete_transcript(existing, header)
         stopped = stopped_retry(existing) if complete.counts.ER else None
         carried_on = complete if stopped is None else _carry_on(stopped, header)
         if isinstance(carried_on, TranscriptWriter):
             return lambda: carried_on
         return (lambda: retry(existing, header)) if carried_on.counts.ER else carried_on
-    if output.resume:
-        existing = output.path or _default_to_carry_on(header, retry=False)
+    if target.resume:
+        existing = target.path or _default_to_carry_on(header, retry=False)
         if is_empty(existing):
             return lambda: create(existing, header, force=True)
         if has_begun(existing):
             opened = resume(existing, header)
             return opened if isinstance(opened, FinishedTranscript) else lambda: opened
-    path = output.path
-    if path is None and output.force and output.fold is None:
+    path = target.path
+    if path is None and target.force and target.fold is None:
         path = forced_path(header)
-    elif path is not None and not output.force and has_begun(path):
+    elif path is not None and not target.force and has_begun(path):
         raise exists_error(path)
-    return lambda: create(path, header, force=output.force, fold=output.fold)
+    return lambda: create(path, header, force=target.force, fold=target.fold)
 
 
 @dataclass(frozen=True)

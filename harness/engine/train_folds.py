@@ -33,7 +33,7 @@ from harness.transcript.write import working_path
 
 
 def run_folds(
-    plan: Plan, parts: Sequence[HeldOutFold], output: Target, bar: Callable[[], Progress]
+    plan: Plan, parts: Sequence[HeldOutFold], target: Target, bar: Callable[[], Progress]
 ) -> list[FinishedRun]:
     """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
 
@@ -41,8 +41,8 @@ def run_folds(
     runs.
     """
     plans = [replace(plan, held_out=part) for part in parts]
-    base = _base_path([run_header(item) for item in plans], output)
-    folds = _Folds(plans, output, bar)
+    base = _base_path([run_header(item) for item in plans], target)
+    folds = _Folds(plans, target, bar)
     engine = engine_of(plan.options)
     with interruptible(), engine.kept(), folds:
         numbers = list(range(1, len(plans) + 1))
@@ -53,7 +53,7 @@ def run_folds(
                 before, _, after = first.path.name.rpartition("-fold-1")
                 base = first.path.with_name(before + after)
         targets = [
-            (number, Target(fold=number) if base is None else replace(output, path=fold_path(base, number)))
+            (number, Target(fold=number) if base is None else replace(target, path=fold_path(base, number)))
             for number in numbers
         ]
         engine.run_all(lambda item: folds.run(*item), targets)
@@ -63,9 +63,9 @@ def run_folds(
 class _Folds:
     """The runs of the folds, by number from 1, with one progress bar; an error says how many are finished."""
 
-    def __init__(self, plans: Sequence[Plan], output: Target, bar: Callable[[], Progress]) -> None:
+    def __init__(self, plans: Sequence[Plan], target: Target, bar: Callable[[], Progress]) -> None:
         self._plans = plans
-        self._output = output
+        self._target = target
         self._progress = SharedProgress(bar())
         self._progress.announce(sum(plan.total for plan in plans))
         self.finished: dict[int, FinishedRun] = {}
@@ -83,28 +83,28 @@ class _Folds:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._progress.end()
         if isinstance(error, (HateError, Interrupted)):
-            error.note = _note(error, len(self.finished), len(self._plans), self._output)
+            error.note = _note(error, len(self.finished), len(self._plans), self._target)
 
 
-def _base_path(headers: Sequence[Header], output: Target) -> Path | None:
+def _base_path(headers: Sequence[Header], target: Target) -> Path | None:
     """The path that the paths of the folds are derived from, checked; None for the first free default path."""
-    base, test, algorithm = output.path, headers[0].test.name, headers[0].algorithm.name
-    if base is None and (output.resume or output.retry_errors):
+    base, test, algorithm = target.path, headers[0].test.name, headers[0].algorithm.name
+    if base is None and (target.resume or target.retry_errors):
         bases = [default_path(test, algorithm, number) for number in fold_numbers(test, algorithm)]
-        base = run_to_carry_on([_earlier(path, headers) for path in bases], retry=output.retry_errors)
-    if base is None and (output.retry_errors or output.force):
+        base = run_to_carry_on([_earlier(path, headers) for path in bases], retry=target.retry_errors)
+    if base is None and (target.retry_errors or target.force):
         base = default_path(test, algorithm)
     if base is not None:
         for number, header in enumerate(headers, 1):
             # It must be from the same run, or must not exist.
             path = fold_path(base, number)
-            if output.retry_errors:
+            if target.retry_errors:
                 complete_transcript(path, header)
-            elif output.resume:
+            elif target.resume:
                 _check_same(path, header)
-            elif output.force and output.path is None:
+            elif target.force and target.path is None:
                 forced_path(header, path)
-            elif has_begun(path) and not output.force:
+            elif has_begun(path) and not target.force:
                 raise exists_error(path)
     return base
 
@@ -129,10 +129,10 @@ def _check_same(path: Path, header: Header) -> None:
         check_same(path, header, reader.header)
 
 
-def _note(error: HateError | Interrupted, finished: int, folds: int, output: Target) -> str:
+def _note(error: HateError | Interrupted, finished: int, folds: int, target: Target) -> str:
     """How many folds were saved, and how to carry on."""
     done = f"{finished} of {folds} folds are finished"
-    if output.retry_errors:
+    if target.retry_errors:
         return f"{done}; the same command carries on"
     if error.note:
         return f"{done}; {error.note}"

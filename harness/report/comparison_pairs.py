@@ -65,7 +65,7 @@ def pair_columns(comparison: Comparison) -> list[Column[Pair]]:
 
     def replication(pair: Pair) -> dict[str, Any] | None:
         estimate = pair.estimate if comparison.by_design else None
-        return replication_json(estimate, comparison.runs[pair.a].study.sampling)
+        return replication_json(estimate, comparison.runs[pair.a].measurement.sampling)
 
     # What two runs on different cases do not have.
     paired = EVERYWHERE | _DESIGN if comparison.paired else _NOWHERE

@@ -46,7 +46,7 @@ def run_columns(comparison: Comparison) -> list[Column[RunSummary]]:
         return run.interval if not by_design else None if run.estimate is None else run.estimate.interval
 
     def replication(run: RunSummary) -> dict[str, Any] | None:
-        return replication_json(run.estimate if by_design else None, run.study.sampling)
+        return replication_json(run.estimate if by_design else None, run.measurement.sampling)
 
     return [
         Column("name", lambda run: shown_name(run.name, run.aligned.self_reported[run.number]), shown=_TABLES),

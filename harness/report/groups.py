@@ -46,7 +46,7 @@ MAX_WITH_INTERVALS = 3
 
 
 def group_blocks(
-    by: Breakdown,
+    breakdown: Breakdown,
     names: Sequence[str],
     pairs: Pairs,
     measure: Measure,
@@ -54,24 +54,27 @@ def group_blocks(
     correction: str = "Holm",
 ) -> list[Block]:
     """Every run and every pair in every group, and what follows from them."""
-    blocks: list[Block] = [Heading(f"By {by.column}: {measure.words}"), value_table(by, names, replication)]
+    blocks: list[Block] = [
+        Heading(f"By {breakdown.column}: {measure.words}"),
+        value_table(breakdown, names, replication),
+    ]
     if pairs:
-        items = [item for group in by.groups for item in _pairs_of(group, names, pairs)]
-        columns = _group_columns(by.column, percent(replication.confidence), correction)
+        items = [item for group in breakdown.groups for item in _pairs_of(group, names, pairs)]
+        columns = _group_columns(breakdown.column, percent(replication.confidence), correction)
         blocks.append(table_of(items, columns, GroupOutput.TABLE))
-    empty = [group.label for group in by.groups if not any(group.runs)]
+    empty = [group.label for group in breakdown.groups if not any(group.runs)]
     lines = [
         *([f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []),
-        *gap_lines(by, names, measure, replication),
-        *_interactions(by, names, pairs, replication),
-        *_lead_changes(by, names, pairs, measure, replication),
-        *_gap_differences(by, names, pairs, measure, replication),
+        *gap_lines(breakdown, names, measure, replication),
+        *_interactions(breakdown, names, pairs, replication),
+        *_lead_changes(breakdown, names, pairs, measure, replication),
+        *_gap_differences(breakdown, names, pairs, measure, replication),
     ]
     lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
     return [*blocks, Paragraphs(lines)] if lines else blocks
 
 
-def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -> Table:
+def value_table(breakdown: Breakdown, names: Sequence[str], replication: Replication) -> Table:
     """A column for each run, with intervals if there is room for them."""
     level, wide = percent(replication.confidence), len(names) <= MAX_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
@@ -81,9 +84,9 @@ def value_table(by: Breakdown, names: Sequence[str], replication: Replication) -
             group.cases,
             *(cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1]),
         ]
-        for group in by.groups
+        for group in breakdown.groups
     ]
-    return Table([by.column, "cases", *columns], rows)
+    return Table([breakdown.column, "cases", *columns], rows)
 
 
 class GroupOutput(Flag):
@@ -147,22 +150,22 @@ def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pair
     columns = distinct_columns(breakdowns)
     items = [
         item
-        for by in breakdowns
-        for group, group_values in zip(by.groups, by.group_values(columns), strict=True)
+        for breakdown in breakdowns
+        for group, group_values in zip(breakdown.groups, breakdown.group_values(columns), strict=True)
         for item in _pairs_of(group, names, pairs, group_values)
     ]
     return plain_table_of(items, _group_columns(columns=columns, measure=measure), GroupOutput.CSV)
 
 
-def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
+def gap_lines(breakdown: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
     """The worst group of each run, and how far it is from the best."""
     lines = []
-    for name, gap in zip(names, by.gaps, strict=True):
+    for name, gap in zip(names, breakdown.gaps, strict=True):
         if gap is None:
             continue
         estimate, sign = gap.estimate, 1 if gap.estimate.value >= 0 else -1
         worst, best = ("is worst", "best") if gap.directed else ("has least", "most")
-        text = f"{name} {worst} where {by.column} is {gap.worst} and {best} where it is {gap.best}: "
+        text = f"{name} {worst} where {breakdown.column} is {gap.worst} and {best} where it is {gap.best}: "
         text += f"{distance(abs(estimate.value), rate=measure.share)} apart"
         if estimate.interval is not None:
             low, high = sorted((sign * estimate.interval.low, sign * estimate.interval.high))
@@ -177,59 +180,59 @@ def gap_lines(by: Breakdown, names: Sequence[str], measure: Measure, replication
 
 
 def _lead_changes(
-    by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
+    breakdown: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
 ) -> list[str]:
     """Where the order of two runs turns as the column grows."""
-    if by.positions is None:
+    if breakdown.positions is None:
         return []
     level, lines = 1 - replication.confidence, []
     for number, runs in enumerate(pairs):
-        spans = lead_spans(by, number, runs, measure, level)
+        spans = lead_spans(breakdown, number, runs, measure, level)
         if len(spans) > 1:
-            undecided = [group.label for group in by.groups if not is_significant(group.pairs[number], level)]
+            undecided = [group.label for group in breakdown.groups if not is_significant(group.pairs[number], level)]
             neither = f"; at {', '.join(undecided)} neither was shown to lead" if undecided else ""
-            lines.append(f"{_lead_words(by, names, spans)}{neither}.")
+            lines.append(f"{_lead_words(breakdown, names, spans)}{neither}.")
     return lines
 
 
-def _lead_words(by: Breakdown, names: Sequence[str], spans: Sequence[LeadSpan]) -> str:
+def _lead_words(breakdown: Breakdown, names: Sequence[str], spans: Sequence[LeadSpan]) -> str:
     """A span from the first group on is `up to`, one to the last group `from ... on`."""
     first, *middle, last = spans
-    beginning = "at" if first.last == by.groups[0].label else "up to"
-    words = [f"{names[first.leader]} leads {beginning} {by.column} {first.last}"]
+    beginning = "at" if first.last == breakdown.groups[0].label else "up to"
+    words = [f"{names[first.leader]} leads {beginning} {breakdown.column} {first.last}"]
     words += [
         f"{names[span.leader]} at {span.first}"
         if span.first == span.last
         else f"{names[span.leader]} from {span.first} to {span.last}"
         for span in middle
     ]
-    ending = f"at {last.first}" if last.first == by.groups[-1].label else f"from {last.first} on"
+    ending = f"at {last.first}" if last.first == breakdown.groups[-1].label else f"from {last.first} on"
     return "The order turns: " + ", ".join([*words, f"{names[last.leader]} {ending}"])
 
 
-def _interactions(by: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication) -> list[str]:
+def _interactions(breakdown: Breakdown, names: Sequence[str], pairs: Pairs, replication: Replication) -> list[str]:
     lines = []
-    for (a, b), interaction in zip(pairs, by.interactions, strict=True):
+    for (a, b), interaction in zip(pairs, breakdown.interactions, strict=True):
         if interaction is None:
             continue
         between = f"the difference between {names[a]} and {names[b]}"
         if interaction.p_adjusted is None:
             reason = why_untested(interaction.test, "groups")
-            lines.append(f"It was not tested whether {between} changes with {by.column}: {reason}.")
+            lines.append(f"It was not tested whether {between} changes with {breakdown.column}: {reason}.")
             continue
         verdict = (
             "changes with" if interaction.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
         )
-        lines.append(f"T{between[1:]} {verdict} {by.column} (Wald's test, {p_text(interaction.p_adjusted)}).")
+        lines.append(f"T{between[1:]} {verdict} {breakdown.column} (Wald's test, {p_text(interaction.p_adjusted)}).")
     return lines
 
 
 def _gap_differences(
-    by: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
+    breakdown: Breakdown, names: Sequence[str], pairs: Pairs, measure: Measure, replication: Replication
 ) -> list[str]:
     """Whose gap is larger, by how much, and how certain that is."""
     lines = []
-    for (a, b), contrast in zip(pairs, by.gap_contrasts, strict=False):
+    for (a, b), contrast in zip(pairs, breakdown.gap_contrasts, strict=False):
         if contrast is None:
             continue
         difference, level = contrast.difference, percent(replication.confidence)
@@ -246,7 +249,7 @@ def _gap_differences(
 
 
 def breakdown_json(
-    by: Breakdown,
+    breakdown: Breakdown,
     names: Sequence[str],
     pairs: Pairs = (),
     measure: Measure | None = None,
@@ -256,24 +259,24 @@ def breakdown_json(
     both = [{"a": names[a], "b": names[b]} for a, b in pairs]
     tested = ("groups", "p_value", "p_adjusted")
     payload = {
-        "column": by.column,
-        "groups": [_group_json(group, names, pairs) for group in by.groups],
-        "gaps": [_gap_json(name, gap) for name, gap in zip(names, by.gaps, strict=True)],
+        "column": breakdown.column,
+        "groups": [_group_json(group, names, pairs) for group in breakdown.groups],
+        "gaps": [_gap_json(name, gap) for name, gap in zip(names, breakdown.gaps, strict=True)],
         "interactions": [
             {**pair, **{name: None if interaction is None else getattr(interaction, name) for name in tested}}
-            for pair, interaction in zip(both, by.interactions, strict=True)
+            for pair, interaction in zip(both, breakdown.interactions, strict=True)
         ],
         "gap_differences": [
-            {**pair, **_contrast_json(contrast)} for pair, contrast in zip(both, by.gap_contrasts, strict=False)
+            {**pair, **_contrast_json(contrast)} for pair, contrast in zip(both, breakdown.gap_contrasts, strict=False)
         ],
     }
-    if measure is None or by.positions is None:
+    if measure is None or breakdown.positions is None:
         return payload
     leads = []
     for number, runs in enumerate(pairs):
         spans = [
             {"leader": names[span.leader], "first": span.first, "last": span.last}
-            for span in lead_spans(by, number, runs, measure, 1 - confidence)
+            for span in lead_spans(breakdown, number, runs, measure, 1 - confidence)
         ]
         leads.append({**both[number], "spans": spans})
     return {**payload, "leads": leads}

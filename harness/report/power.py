@@ -36,31 +36,31 @@ def power_blocks(plan: PowerPlan) -> list[Block]:
 
 
 def _answer(plan: PowerPlan) -> str:
-    request, size = plan.request, f"{plan.units or 0:,} {plan.unit}"
+    options, size = plan.options, f"{plan.units or 0:,} {plan.unit}"
     size += "" if plan.unit == "cases" else f" ({plan.cases or 0:,} cases)"
-    if request.question is PlanningGoal.WIDTH:
-        if request.units is not None:
-            return f"{size} give a {percent(request.confidence)} interval of width {plan.reached:.4f}."
-        return f"{size} are needed for a {percent(request.confidence)} interval no wider than {request.width:g}."
-    if request.question is PlanningGoal.EQUIVALENCE:
-        what = f"show that two algorithms differ by less than {_points(request.margin)}"
-        what += f", if they really differ by {_points(request.difference)}" if request.difference else ""
-    elif request.question is PlanningGoal.DETECTABLE:
+    if options.question is PlanningGoal.WIDTH:
+        if options.units is not None:
+            return f"{size} give a {percent(options.confidence)} interval of width {plan.reached:.4f}."
+        return f"{size} are needed for a {percent(options.confidence)} interval no wider than {options.width:g}."
+    if options.question is PlanningGoal.EQUIVALENCE:
+        what = f"show that two algorithms differ by less than {_points(options.margin)}"
+        what += f", if they really differ by {_points(options.difference)}" if options.difference else ""
+    elif options.question is PlanningGoal.DETECTABLE:
         return f"{size} could have shown {_detectable_words(plan)}."
     else:
-        what = f"show a difference of {_points(request.difference)}"
-    several = f", with {request.algorithms} algorithms and Holm's correction" if request.algorithms > 2 else ""
-    level = f"at the {percent(round(1 - request.confidence, 10))} level{several}"
-    if request.units is not None:
+        what = f"show a difference of {_points(options.difference)}"
+    several = f", with {options.algorithms} algorithms and Holm's correction" if options.algorithms > 2 else ""
+    level = f"at the {percent(round(1 - options.confidence, 10))} level{several}"
+    if options.units is not None:
         more = "" if plan.detectable is None else f" They could show {_detectable_words(plan)}."
         return f"{size} {what} {level} with {percent(round(plan.reached, 3))} power.{more}"
-    return f"{size} are needed to {what} {level} with {percent(request.power)} power."
+    return f"{size} are needed to {what} {level} with {percent(options.power)} power."
 
 
 def _detectable_words(plan: PowerPlan) -> str:
     if plan.detectable is None or not math.isfinite(plan.detectable):
         return "no difference at all"
-    return f"a difference of {_points(plan.detectable)} or more, with {percent(plan.request.power)} power"
+    return f"a difference of {_points(plan.detectable)} or more, with {percent(plan.options.power)} power"
 
 
 def _points(difference: float | None) -> str:
@@ -78,7 +78,7 @@ def _uncertain(plan: PowerPlan) -> list[str]:
 
 
 def _basis(plan: PowerPlan) -> list[str]:
-    request, sample, answers = plan.request, plan.sample, "cases"
+    options, sample, answers = plan.options, plan.sample, "cases"
     lines = []
     if (pilot := plan.pilot) is not None:
         parts = [f"{round(pilot.cases / pilot.answers):,} cases"]
@@ -93,7 +93,7 @@ def _basis(plan: PowerPlan) -> list[str]:
                 "--statistic rate is given"
             )
     lines += [f"assumed: {text}" for text in plan.assumptions]
-    if request.question is PlanningGoal.WIDTH:
+    if options.question is PlanningGoal.WIDTH:
         lines.append("the interval is that of hate rate, if the rate turns out as expected")
     elif plan.exact:
         lines.append(
@@ -116,7 +116,7 @@ def power_table(plan: PowerPlan) -> Table:
     rows: list[list[Cell]] = [
         [units, plan.cases_in(units), finite(value)] for units, value in zip(plan.curve_units, plan.curve, strict=True)
     ]
-    return Table(["units", "cases", plan.request.measured], rows)
+    return Table(["units", "cases", plan.options.measured], rows)
 
 
 def rule_table(design_effect: float, three: int, thirty: int) -> Table:

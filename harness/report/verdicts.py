@@ -261,7 +261,7 @@ def _unpaired_verdict(comparison: Comparison, pair: Pair) -> str:
     a, b, words = comparison.runs[pair.a].name, comparison.runs[pair.b].name, comparison.measure.words
     if pair.estimate is None:
         return f"{a} and {b} cannot be compared: one of them has no {words}."
-    sampling = comparison.runs[pair.a].study.sampling
+    sampling = comparison.runs[pair.a].measurement.sampling
     whom = target_words(sampling) if sampling.known else INDEPENDENT
     if pair.p_decisive > comparison.alpha:
         if ends := _at_one_end(comparison.measure, comparison.runs[pair.a].value, comparison.runs[pair.b].value):

@@ -55,7 +55,7 @@ def test_variances_of_the_two_samples_add(tmp_path: Path) -> None:
     assert gap.value == pytest.approx(one.value - other.value)
     assert gap.se == pytest.approx(math.hypot(one.se, other.se))
     for side, r in zip(found.runs, (one, other), strict=True):
-        scenes = side.study.sampling.sample
+        scenes = side.measurement.sampling.sample
         good, n = side.aligned.success[0], side.aligned.n
         by_hand = 0.0
         for stratum in range(4):

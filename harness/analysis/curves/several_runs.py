@@ -165,12 +165,12 @@ def _front(fpr: FloatArray, tpr: FloatArray) -> IntArray:
     return np.asarray(front[(fpr[front] < 1) | (tpr[front] < 1)])
 
 
-def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], settings: SweepRuns) -> ThresholdCounts:
+def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], sweep_runs: SweepRuns) -> ThresholdCounts:
     """The front as a curve from (0, 0) to (1, 1)."""
     ends = np.array([0.0]), np.array([1.0])
     sizes = []
-    for of in (settings.positive, ~settings.positive):
-        weights = settings.weights[of]
+    for of in (sweep_runs.positive, ~sweep_runs.positive):
+        weights = sweep_runs.weights[of]
         sizes.append(ClassSize(int(np.count_nonzero(of)), float(weights.sum()), float(kish(weights))))
     return ThresholdCounts(
         threshold=np.array([np.inf, *map(_number, values), -np.inf]),
@@ -191,13 +191,16 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def _sweep_columns(settings: SweepRuns, order: IntArray, low: FloatArray, high: FloatArray) -> dict[str, FloatArray]:
-    fpr, tpr = settings.rates(settings.weights)
-    within = np.where(settings.positive, settings.weights, 0.0), np.where(settings.positive, 0.0, settings.weights)
-    tp, fp = settings.accepted @ within[0], settings.accepted @ within[1]
+def _sweep_columns(sweep_runs: SweepRuns, order: IntArray, low: FloatArray, high: FloatArray) -> dict[str, FloatArray]:
+    fpr, tpr = sweep_runs.rates(sweep_runs.weights)
+    within = (
+        np.where(sweep_runs.positive, sweep_runs.weights, 0.0),
+        np.where(sweep_runs.positive, 0.0, sweep_runs.weights),
+    )
+    tp, fp = sweep_runs.accepted @ within[0], sweep_runs.accepted @ within[1]
     none = np.full(tpr.size, np.nan)
     columns = {
-        "threshold": np.array([_number(value) for value in settings.values]),
+        "threshold": np.array([_number(value) for value in sweep_runs.values]),
         "tpr": tpr,
         "fpr": fpr,
         "fnr": 1 - tpr,
@@ -210,42 +213,44 @@ def _sweep_columns(settings: SweepRuns, order: IntArray, low: FloatArray, high: 
     return {name: values[order] for name, values in columns.items()}
 
 
-def _sweep_bands(settings: SweepRuns, options: CurveOptions) -> tuple[FloatArray, FloatArray, str, str]:
+def _sweep_bands(sweep_runs: SweepRuns, options: CurveOptions) -> tuple[FloatArray, FloatArray, str, str]:
     """Limits of each setting's tpr, as for a curve with two scores, accepted and refused."""
-    low, high = np.full((2, len(settings.values)), np.nan)
+    low, high = np.full((2, len(sweep_runs.values)), np.nan)
     method = target = ""
-    for i, accepted in enumerate(settings.accepted):
-        cases = make_scored_cases(accepted, settings.positive, weights=settings.weights)
+    for i, accepted in enumerate(sweep_runs.accepted):
+        cases = make_scored_cases(accepted, sweep_runs.positive, weights=sweep_runs.weights)
         counts = counts_of(cases)
         at = np.flatnonzero(counts.threshold == 1)
         if not at.size:
             # Nothing is accepted: the same limits as at the start of the curve.
             at = np.array([0])
-        limits = curve_bands(CurveBasis(cases, settings.sampling, None, options), counts, at)
+        limits = curve_bands(CurveBasis(cases, sweep_runs.sampling, None, options), counts, at)
         if limits is None:
             return low, high, "", ""
         low[i], high[i] = limits.tpr.low[0], limits.tpr.high[0]
         method = limits.tpr.method
-        target = settings.sampling.target if settings.sampling.known else limits.tpr.target
+        target = sweep_runs.sampling.target if sweep_runs.sampling.known else limits.tpr.target
     return low, high, method, target
 
 
-def _front_area(settings: SweepRuns, value: float, options: CurveOptions) -> Estimate:
+def _front_area(sweep_runs: SweepRuns, value: float, options: CurveOptions) -> Estimate:
     """The area under the front, which every replicate computes again."""
     if options.bands is BandMethod.NONE:
         return Estimate(value, math.nan, math.nan, None)
 
     def of_weights(weights: FloatArray) -> float:
-        if not ((weights * settings.positive).any() and (weights * ~settings.positive).any()):
+        if not ((weights * sweep_runs.positive).any() and (weights * ~sweep_runs.positive).any()):
             return float("nan")
-        fpr, tpr = settings.rates(weights)
+        fpr, tpr = sweep_runs.rates(weights)
         front = _front(fpr, tpr)
         x, y = (np.concatenate(([0.0], rates[front], [1.0])) for rates in (fpr, tpr))
         return float(area(y, x))
 
-    statistic = WeightsStatistic(of_weights, bounds=(0.0, 1.0), classes=settings.positive, words="area under the front")
+    statistic = WeightsStatistic(
+        of_weights, bounds=(0.0, 1.0), classes=sweep_runs.positive, words="area under the front"
+    )
     replication = Replication(confidence=options.confidence, seed=options.seed)
-    return replace(make_estimate(settings.sampling.sample, statistic, replication), value=value)
+    return replace(make_estimate(sweep_runs.sampling.sample, statistic, replication), value=value)
 
 
 def _sweep_notes(param: str, runs: int, front: int) -> list[str]:

@@ -33,36 +33,38 @@ class GroupStudy:
 def group_section(study: GroupStudy) -> ReportSection:
     ranked = study.measure.directed and len(study.names) == 1 and len(study.columns) > 1
     parts: list[Part] = [_worst(study)] if ranked else []
-    for by in study.columns:
-        parts += _column(study, by)
+    for breakdown in study.columns:
+        parts += _column(study, breakdown)
     return ReportSection("groups", "Behaviour by property of the inputs", parts)
 
 
-def _column(study: GroupStudy, by: Breakdown) -> list[Part]:
+def _column(study: GroupStudy, breakdown: Breakdown) -> list[Part]:
     """What `--by` says, with bars or a line: the worst groups are named, what else was found is folded."""
-    blocks = group_blocks(by, study.names, study.pairs, study.measure, study.replication)
-    title = next((block.text for block in blocks if isinstance(block, Heading)), by.column)
+    blocks = group_blocks(breakdown, study.names, study.pairs, study.measure, study.replication)
+    title = next((block.text for block in blocks if isinstance(block, Heading)), breakdown.column)
     values, *others = [block for block in blocks if isinstance(block, Table)]
     lines = [text for block in blocks if isinstance(block, Paragraphs) for text in block.texts]
-    gaps = gap_lines(by, study.names, study.measure, study.replication)
-    parts: list[Part] = [Heading(title), *([_line(study, by, title)] if by.positions is not None else [])]
-    rows = [[Bar.of_estimate(estimate) for estimate in group.runs] for group in by.groups]
+    gaps = gap_lines(breakdown, study.names, study.measure, study.replication)
+    parts: list[Part] = [Heading(title), *([_line(study, breakdown, title)] if breakdown.positions is not None else [])]
+    rows = [[Bar.of_estimate(estimate) for estimate in group.runs] for group in breakdown.groups]
     level = f"{percent(study.replication.confidence)} intervals"
-    bars = None if by.positions is not None or len(study.names) > MAX_BARS else BarColumn(level, rows, study.names)
-    parts.append(DataTable(title, values, bars=bars, data=_data(study, by)))
+    bars = (
+        None if breakdown.positions is not None or len(study.names) > MAX_BARS else BarColumn(level, rows, study.names)
+    )
+    parts.append(DataTable(title, values, bars=bars, data=_data(study, breakdown)))
     parts += [Paragraphs(gaps)] if gaps else []
     folded: list[Part] = [DataTable(f"{title}, differences of pairs", table) for table in others]
     rest = [line for line in lines if line not in gaps]
     folded += [Paragraphs(rest)] if rest else []
-    return [*parts, *([Folded(f"Differences by {by.column}", folded)] if folded else [])]
+    return [*parts, *([Folded(f"Differences by {breakdown.column}", folded)] if folded else [])]
 
 
-def _line(study: GroupStudy, by: Breakdown, title: str) -> Chart:
+def _line(study: GroupStudy, breakdown: Breakdown, title: str) -> Chart:
     """Over a scale, each run is a line; groups without a value are left out of it."""
     series, ends = [], list[float]()
     for number, name in enumerate(study.names):
-        bars = [Bar.of_estimate(group.runs[number]) for group in by.groups]
-        known = [(x, bar) for x, bar in zip(by.positions or [], bars, strict=True) if bar is not None]
+        bars = [Bar.of_estimate(group.runs[number]) for group in breakdown.groups]
+        known = [(x, bar) for x, bar in zip(breakdown.positions or [], bars, strict=True) if bar is not None]
         columns = {
             "x": [x for x, _ in known],
             "y": [bar.value for _, bar in known],
@@ -73,19 +75,19 @@ def _line(study: GroupStudy, by: Breakdown, title: str) -> Chart:
         ends += [*columns["low"], *columns["high"]]
     return Chart(
         caption=f"{title}, with {percent(study.replication.confidence)} intervals",
-        description=f"{study.measure.words} for each value of {by.column}; the table below has the numbers.",
-        x=ChartAxis.over(by.column, by.positions or []),
+        description=f"{study.measure.words} for each value of {breakdown.column}; the table below has the numbers.",
+        x=ChartAxis.over(breakdown.column, breakdown.positions or []),
         y=ChartAxis.over(study.measure.words, ends),
         series=series,
-        data=_data(study, by),
+        data=_data(study, breakdown),
     )
 
 
-def _data(study: GroupStudy, by: Breakdown) -> Table:
+def _data(study: GroupStudy, breakdown: Breakdown) -> Table:
     """A row for each run and group, for programs."""
     rows: list[list[Cell]] = []
     for number, name in enumerate(study.names):
-        for group in by.groups:
+        for group in breakdown.groups:
             estimate = group.runs[number]
             limits = (
                 (None, None)
@@ -94,15 +96,15 @@ def _data(study: GroupStudy, by: Breakdown) -> Table:
             )
             cells: list[Cell] = [None, None, *limits] if estimate is None else [estimate.value, estimate.se, *limits]
             rows.append([name, group.label, group.cases, *cells])
-    return Table(["transcript", by.column, "cases", *NUMBERS], rows)
+    return Table(["transcript", breakdown.column, "cases", *NUMBERS], rows)
 
 
 def _worst(study: GroupStudy) -> DataTable:
     """The groups with the worst values, whatever their column."""
     known = [
-        (by.column, group, estimate)
-        for by in study.columns
-        for group in by.groups
+        (breakdown.column, group, estimate)
+        for breakdown in study.columns
+        for group in breakdown.groups
         if (estimate := group.runs[0]) is not None
     ]
     worst = sorted(known, key=lambda item: study.measure.merit(item[2].value))[:MAX_WORST]

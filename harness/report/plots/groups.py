@@ -35,7 +35,7 @@ def check_one_column(count: int) -> None:
 
 
 def plot_groups(
-    by: Breakdown,
+    breakdown: Breakdown,
     names: Sequence[str],
     pairs: Sequence[tuple[int, int]],
     measure: Measure,
@@ -44,23 +44,23 @@ def plot_groups(
 ) -> Picture:
     """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MAX_PAIRS
-    width = max(WIDTH, MARGINS + GROUP * len(by.groups))
+    width = max(WIDTH, MARGINS + GROUP * len(breakdown.groups))
     with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as picture:
-        _values(picture, by, names, measure)
+        _values(picture, breakdown, names, measure)
         if few:
-            _gaps(picture, by, names, pairs, confidence)
-        _groups(picture, by)
+            _gaps(picture, breakdown, names, pairs, confidence)
+        _groups(picture, breakdown)
     return picture
 
 
-def _groups(picture: Picture, by: Breakdown) -> None:
+def _groups(picture: Picture, breakdown: Breakdown) -> None:
     axes = picture.panels[-1]
-    axes.set_xlabel(picture.name(by.column, 40))
-    if by.positions is not None:
-        _scale(picture, by, by.positions, axes)
+    axes.set_xlabel(picture.name(breakdown.column, 40))
+    if breakdown.positions is not None:
+        _scale(picture, breakdown, breakdown.positions, axes)
         return
     picture.scales = "y"
-    labels = [picture.name(group.label) for group in by.groups]
+    labels = [picture.name(group.label) for group in breakdown.groups]
     # Seven letters of a label fit into a third of an inch.
     slanted = max(map(len, labels)) * len(labels) > 14 * (picture.width - MARGINS)
     axes.set_xticks(
@@ -73,53 +73,60 @@ def _groups(picture: Picture, by: Breakdown) -> None:
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _scale(picture: Picture, by: Breakdown, positions: Sequence[float], axes: "Axes") -> None:
+def _scale(picture: Picture, breakdown: Breakdown, positions: Sequence[float], axes: "Axes") -> None:
     """A number has a scale; its values are marked if there is room for them."""
     from matplotlib.ticker import NullLocator
 
     span = max(positions) - min(positions)
     if min(b - a for a, b in pairwise(sorted(positions))) >= span / MAX_TICKS:
-        axes.set_xticks(positions, [picture.name(group.label) for group in by.groups])
+        axes.set_xticks(positions, [picture.name(group.label) for group in breakdown.groups])
         axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
 
 
-def _values(picture: Picture, by: Breakdown, names: Sequence[str], measure: Measure) -> None:
+def _values(picture: Picture, breakdown: Breakdown, names: Sequence[str], measure: Measure) -> None:
     axes = picture.axes
     for number, name in enumerate(names):
-        column = [group.runs[number] for group in by.groups]
-        _series(axes, _shifted(by, number, len(names)), column, number, picture.name(name), joined=_is_scale(by))
+        column = [group.runs[number] for group in breakdown.groups]
+        _series(
+            axes,
+            _shifted(breakdown, number, len(names)),
+            column,
+            number,
+            picture.name(name),
+            joined=_is_scale(breakdown),
+        )
     axes.set_ylabel(picture.name(measure.words, 40))
     _legend(picture, axes)
 
 
 def _gaps(
-    picture: Picture, by: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
+    picture: Picture, breakdown: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
 ) -> None:
     axes = picture.panels[1]
     axes.axhline(0, **guide(linewidth=0.8))
     for number, (a, b) in enumerate(pairs):
-        column = [group.pairs[number] for group in by.groups]
+        column = [group.pairs[number] for group in breakdown.groups]
         # A pair does not share the style of either run.
         look = BLACK if len(pairs) == 1 else len(names) + number
         label = f"{picture.name(names[a])} − {picture.name(names[b])}"
-        _series(axes, _shifted(by, number, len(pairs)), column, look, label, joined=_is_scale(by))
+        _series(axes, _shifted(breakdown, number, len(pairs)), column, look, label, joined=_is_scale(breakdown))
     axes.set_ylabel(f"{picture.name('difference')}, {percent(confidence)} interval")
     _legend(picture, axes)
 
 
-def _is_scale(by: Breakdown) -> bool:
-    return by.positions is not None
+def _is_scale(breakdown: Breakdown) -> bool:
+    return breakdown.positions is not None
 
 
-def _shifted(by: Breakdown, number: int, count: int) -> list[float]:
+def _shifted(breakdown: Breakdown, number: int, count: int) -> list[float]:
     """Where the groups are drawn: runs side by side, so that error bars do not overlap."""
     offset = (number - (count - 1) / 2) * min(0.2, 0.75 / count)
-    if by.positions is None:
-        return [index + offset for index in range(len(by.groups))]
+    if breakdown.positions is None:
+        return [index + offset for index in range(len(breakdown.groups))]
     # Lines over a scale should hardly show it.
-    apart = (max(by.positions) - min(by.positions)) / NARROW
-    return [x + offset * apart for x in by.positions]
+    apart = (max(breakdown.positions) - min(breakdown.positions)) / NARROW
+    return [x + offset * apart for x in breakdown.positions]
 
 
 def _series(

@@ -152,13 +152,13 @@ def plot_power(plan: PowerPlan, look: PictureOptions | None = None) -> Picture:
     """The curve, with the goal and where it is reached."""
     from matplotlib.ticker import MaxNLocator
 
-    request = plan.request
-    falls = request.measured != "power"
-    goal = request.width if falls else request.power
+    asked = plan.options
+    falls = asked.measured != "power"
+    goal = asked.width if falls else asked.power
     with Picture(look, height=2.6) as picture:
         axes = picture.axes
         axes.plot(plan.curve_units, plan.curve, color=COLOURS[0])
-        if request.units is None and goal is not None and plan.units is not None:
+        if asked.units is None and goal is not None and plan.units is not None:
             axes.axhline(goal, **guide(linewidth=0.8, linestyle=DASHES[1]))
             axes.plot([plan.units], [plan.reached], marker="o", markersize=4, color=COLOURS[1])
             axes.annotate(
@@ -170,7 +170,7 @@ def plot_power(plan: PowerPlan, look: PictureOptions | None = None) -> Picture:
             )
         axes.set(
             xlabel=picture.name(plan.unit),
-            ylabel=picture.name(POWER_LABELS.get(request.measured, "power"), 40),
+            ylabel=picture.name(POWER_LABELS.get(asked.measured, "power"), 40),
             xlim=(0, None),
         )
         axes.set_ylim(0, None if falls else 1.005)
