@@ -123,20 +123,17 @@ def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:
     """Run and show the named cases; exit status 1 when one failed."""
     known = {case.id for case in plan.cases if case.id in wanted}
     for missing in sorted(wanted - known):
-        raise UsageError(f"--case {missing}: no such case; {_hint(missing, plan)}")
+        # Where no id is near, the first and the last, since there can be a million.
+        ids = [case.id for case in plan.cases]
+        near = difflib.get_close_matches(missing, ids[:MAX_COMPARED], n=1, cutoff=0.6)
+        hint = f"did you mean '{near[0]}'?" if near else f"there are {len(ids):,}, from '{ids[0]}' to '{ids[-1]}'"
+        raise UsageError(f"--case {missing}: no such case; {hint}")
     status = 0
     for judged in ask(plan, wanted):
         lines = trial_details(judged.case, judged.reply, judged.trial) if verbose else [trial_line(judged.trial)]
         print("\n".join(lines))
         status = status if judged.trial.outcome.success else 1
     return status
-
-
-def _hint(missing: str, plan: Plan) -> str:
-    """The nearest id; where none is near, the first and the last, since there can be a million."""
-    ids = [case.id for case in plan.cases]
-    near = difflib.get_close_matches(missing, ids[:MAX_COMPARED], n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else f"there are {len(ids):,}, from '{ids[0]}' to '{ids[-1]}'"
 
 
 def _copy(path: Path) -> None:
