@@ -91,15 +91,15 @@ class CompareResult(PictureResult):
         """A row for each pair."""
         return comparison_table(self.comparison)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions) -> Picture:
         """The groups of `by`, or else the agreement of two runs' numbers."""
         comparison = self.comparison
         if comparison.breakdowns:
             check_one_column(len(comparison.breakdowns))
             names, pairs, measure = comparison.names, comparison.run_pairs, comparison.measure
-            return plot_groups(comparison.breakdowns[0], names, pairs, measure, comparison.confidence, look)
+            return plot_groups(comparison.breakdowns[0], names, pairs, measure, comparison.confidence, options)
         if comparison.agreement is not None:
-            return plot_agreement(comparison.agreement, comparison.confidence, look)
+            return plot_agreement(comparison.agreement, comparison.confidence, options)
         if comparison.paired and comparison.aligned.has_numbers:
             raise UsageError(
                 "--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by"

@@ -65,16 +65,16 @@ class ConfusionResult(PictureResult):
         """A row for each cell."""
         return tidy_table(self.matrices)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions) -> Picture:
         """The matrix, or the difference of two."""
         if len(self.matrices) > 2:
             raise UsageError(f"--plot: {len(self.matrices)} transcripts; one is drawn, or the difference of two")
         first, labels = self.matrices[0], self.matrices[0].labels
         if len(self.matrices) == 1:
-            return plot_confusion(labels, first.matrix.tolist(), look, name=first.name)
+            return plot_confusion(labels, first.matrix.tolist(), options, name=first.name)
         other = self.matrices[1]
         name = f"{first.name} less {other.name}"
-        return plot_difference(labels, matrix_difference(first, other).tolist(), look, name=name)
+        return plot_difference(labels, matrix_difference(first, other).tolist(), options, name=name)
 
 
 def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:

@@ -75,49 +75,53 @@ class CurveResult(PictureResult):
         lines = render_document(added, Format.PLAIN).splitlines() if added else []
         return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 
-    def make_picture(self, look: CurvePictureOptions) -> Picture:
+    def make_picture(self, options: CurvePictureOptions) -> Picture:
         """The curves; `axes` is as for the command."""
-        if look.zoom is not None and not self.view.corner:
-            raise UsageError(f"zoom={look.zoom:g}: only ROC curves have a corner to enlarge")
-        chart = curve_chart(self.view, self.curves, self.confidence, self._axes(look))
+        if options.zoom is not None and not self.view.corner:
+            raise UsageError(f"zoom={options.zoom:g}: only ROC curves have a corner to enlarge")
+        chart = curve_chart(self.view, self.curves, self.confidence, self._axes(options))
         room = corner_of(self.curves) if self.view.corner else 0.0
-        limited = look.xlim is not None or look.ylim is not None
+        limited = options.xlim is not None or options.ylim is not None
         part = (
-            0.0 if chart.x.scale == "log" or (limited and not look.zoom) else room if look.zoom is None else look.zoom
+            0.0
+            if chart.x.scale == "log" or (limited and not options.zoom)
+            else room
+            if options.zoom is None
+            else options.zoom
         )
         # An inset has room only where all curves leave it.
         corner = corner_chart(chart, part) if part else None
-        return plot_chart(chart, look, height=self.view.height, corner=corner, inset=room > 0)
+        return plot_chart(chart, options, height=self.view.height, corner=corner, inset=room > 0)
 
     def plot(
-        self, path: str | Path, look: PictureOptions | str | None = None, *, force: bool = False, **settings: Any
+        self, path: str | Path, options: PictureOptions | str | None = None, *, force: bool = False, **settings: Any
     ) -> None:
         """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""
-        if isinstance(look, str):
-            look, settings = None, {"axes": look, **settings}
-        super().plot(path, look, force=force, **settings)
+        if isinstance(options, str):
+            options, settings = None, {"axes": options, **settings}
+        super().plot(path, options, force=force, **settings)
 
-    def gnuplot(self, path: str | Path, look: CurvePictureOptions | None = None, **settings: Any) -> str:
+    def gnuplot(self, path: str | Path, options: CurvePictureOptions | None = None, **settings: Any) -> str:
         """A gnuplot script with the data in it; the picture goes beside `path`. Settings are as for `picture`."""
-        given = CurvePictureOptions.given(look, as_words(settings))
+        given = CurvePictureOptions.given(options, as_words(settings))
         chart = curve_chart(self.view, self.curves, self.confidence, self._axes(given))
         return chart_script(chart, Path(path), given)
 
-    def scores_picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
+    def scores_picture(self, options: PictureOptions | None = None, **settings: Any) -> Picture:
         """How the scores of positives and negatives are distributed; settings are as for `picture`."""
-        return plot_scores(self.curves, PictureOptions.given(look, as_words(settings)))
+        return plot_scores(self.curves, PictureOptions.given(options, as_words(settings)))
 
     def plot_scores(
-        self, path: str | Path, look: PictureOptions | None = None, *, force: bool = False, **settings: Any
+        self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any
     ) -> None:
         """The same into a file: .svg, .png or .pdf, which must not be there unless forced."""
         check_picture(Path(path))
-        self.scores_picture(look, **settings).save(Path(path), force=force)
+        self.scores_picture(options, **settings).save(Path(path), force=force)
 
-    def _axes(self, look: CurvePictureOptions) -> str | None:
-        if look.axes is not None and look.axes not in self.view.axes:
-            raise UsageError(f"axes={look.axes!r}: not one of {', '.join(self.view.axes)}")
-        return look.axes
+    def _axes(self, options: CurvePictureOptions) -> str | None:
+        if options.axes is not None and options.axes not in self.view.axes:
+            raise UsageError(f"axes={options.axes!r}: not one of {', '.join(self.view.axes)}")
+        return options.axes
 
 
 @extendable

@@ -45,8 +45,8 @@ class PowerResult(PictureResult):
         """The power, or the width, over the number of units."""
         return power_table(self.plan)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
-        return plot_power(self.plan, look)
+    def make_picture(self, options: PictureOptions) -> Picture:
+        return plot_power(self.plan, options)
 
 
 @dataclass(frozen=True, repr=False)

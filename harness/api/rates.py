@@ -56,16 +56,16 @@ class RateResult(PictureResult):
         """A row for each transcript and measure, and for each group where there are any."""
         return rate_table(self.runs)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions) -> Picture:
         """The groups, the reliability that `ece` measures, or the errors of numbers."""
         names, confidence = [run.name for run in self.runs], self.replication.confidence
         if not self.runs[0].by and not self.runs[0].reliability:
-            return plot_errors(self.runs, self.replication, look)
+            return plot_errors(self.runs, self.replication, options)
         if not self.runs[0].by:
-            return plot_reliability([run.reliability for run in self.runs], names, confidence, look)
+            return plot_reliability([run.reliability for run in self.runs], names, confidence, options)
         check_one_column(len(self.runs[0].by))
         name, groups = next(iter(merge_breakdowns(self.runs)[0].items()))
-        return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, look)
+        return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, options)
 
 
 def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:

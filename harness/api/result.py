@@ -152,26 +152,26 @@ class PictureResult(Result):
     pictured: ClassVar[type[PictureOptions]] = PictureOptions
 
     @abstractmethod
-    def make_picture(self, look: Any) -> Picture:
-        """The picture; `look` are options as `pictured` has them."""
+    def make_picture(self, options: Any) -> Picture:
+        """The picture; `options` as `pictured` has them."""
 
-    def picture(self, look: PictureOptions | None = None, **settings: Any) -> Picture:
+    def picture(self, options: PictureOptions | None = None, **settings: Any) -> Picture:
         """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
 
         `settings` are the options of --plot: `title`, `label` (a mapping of names), `width` (inches), `xlim`, `ylim`.
         """
-        return self.make_picture(self.look(look, settings))
+        return self.make_picture(self.picture_options(options, settings))
 
-    def look(self, look: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
+    def picture_options(self, options: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
         """The options of a picture, which are given as one object or by keyword."""
-        return self.pictured.given(look, as_words(settings))
+        return self.pictured.given(options, as_words(settings))
 
     def plot(
-        self, path: str | Path, look: PictureOptions | None = None, *, force: bool = False, **settings: Any
+        self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any
     ) -> None:
         """Draw into a file, .svg, .png or .pdf, which must not exist unless forced; settings are as for `picture`."""
         check_picture(Path(path))
-        self.picture(look, **settings).save(Path(path), force=force)
+        self.picture(options, **settings).save(Path(path), force=force)
 
 
 def as_words(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class SweepResult(PictureResult):
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
         return {**record, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
-    def make_picture(self, look: PictureOptions) -> "Picture":
+    def make_picture(self, options: PictureOptions) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
         from harness.measures import MEASURES
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
@@ -161,7 +161,7 @@ class SweepResult(PictureResult):
             settings.append(SettingValue(row.params, value, interval))
         varying = [name for name in self.swept if len({row.params[name] for row in self.rows}) > 1]
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
-        return plot_settings(chart, look)
+        return plot_settings(chart, options)
 
     def blocks(self) -> Sequence[Block]:
         return [self._beside(count_table(*self._rows()), ("", " 95 %"))]

@@ -232,7 +232,7 @@ class TuneResult(PictureResult):
             ],
         }
 
-    def make_picture(self, look: PictureOptions) -> "Picture":
+    def make_picture(self, options: PictureOptions) -> "Picture":
         """What was tried, over the parameters that vary."""
         from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
@@ -248,7 +248,7 @@ class TuneResult(PictureResult):
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
-        return plot_settings(chart, look)
+        return plot_settings(chart, options)
 
     def blocks(self) -> Sequence[Block]:
         """The best settings, and what to make of them."""

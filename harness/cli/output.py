@@ -44,8 +44,8 @@ def emit_result(result: Result, style: str | None, *, everything: bool = False) 
 def draw(result: PictureResult, options: PlotOptions, **settings: Any) -> None:
     """Draw a result into a file, if one was named; `settings` replace options of the same name."""
     if options.plot is not None:
-        look = replace(result.pictured.taken_from(options), **settings)
-        result.plot(options.plot, look, force=options.force)
+        picture_options = replace(result.pictured.taken_from(options), **settings)
+        result.plot(options.plot, picture_options, force=options.force)
         remark(f"picture: {options.plot}")
 
 

@@ -15,11 +15,11 @@ SIZE = (520, 480)
 STYLES = {"": "lines", "pre": "fsteps", "post": "steps"}
 
 
-def chart_script(chart: Chart, path: PurePath, look: PictureOptions) -> str:
+def chart_script(chart: Chart, path: PurePath, options: PictureOptions) -> str:
     """The whole script; names are single-quoted, so gnuplot reads no escapes or commands in them."""
-    names, picture = PictureNames(look), f"{path.stem}.svg"
+    names, picture = PictureNames(options), f"{path.stem}.svg"
     # Wider pictures are higher too, as those of --plot are.
-    scale = (look.width or WIDTH) / WIDTH
+    scale = (options.width or WIDTH) / WIDTH
     size = f"{SIZE[0] * scale:.0f},{SIZE[1] * scale**0.5:.0f}"
     x, y = (f"{names.shown(axis.label, 40)}{axis.unit}" for axis in (chart.x, chart.y))
     lines = [
@@ -33,9 +33,9 @@ def chart_script(chart: Chart, path: PurePath, look: PictureOptions) -> str:
         *(["set size ratio 1"] if chart.square else []),
         *_axis("x", chart.x),
         *_axis("y", chart.y),
-        *([f"set title {quoted(look.title)} noenhanced"] if look.title else []),
-        *_limits("x", chart.x, look.xlim),
-        *_limits("y", chart.y, look.ylim),
+        *([f"set title {quoted(options.title)} noenhanced"] if options.title else []),
+        *_limits("x", chart.x, options.xlim),
+        *_limits("y", chart.y, options.ylim),
     ]
     for number, series in enumerate(chart.series):
         # The first line has the names of columns, by which the plots below choose them.

@@ -34,10 +34,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Glyph")
 HOSTILE = ("$x_1$ \\frac", "<b>&\"'</b>", "名前 🎉 Ω", "a" * 200, "line\nbreak\x1b[31m", "%s {} \\", "_under_score_")
 
 
-def picture_of(view: str, curves: Sequence[Curve], look: PictureOptions | None = None) -> Picture:
+def picture_of(view: str, curves: Sequence[Curve], options: PictureOptions | None = None) -> Picture:
     """Curves as `hate roc`, `det` or `pr` draws them."""
     return CurveResult(VIEWS[view], curves, 0.95).picture(
-        None if look is None else CurvePictureOptions.taken_from(look)
+        None if options is None else CurvePictureOptions.taken_from(options)
     )
 
 
@@ -51,21 +51,21 @@ def curves_of(folder: Path, names: tuple[str, ...], *, apart: float = 1.0, kind:
     return replace(roc(paths), view=VIEWS[kind])
 
 
-def legend_covers(page: Picture) -> list[str]:
+def legend_covers(picture: Picture) -> list[str]:
     """What the legend lies on, by asking every artist for its own pixels."""
-    page.figure.draw_without_rendering()
+    picture.figure.draw_without_rendering()
     artists = [
-        artist for axes in page.panels for artist in (*axes.lines, *axes.collections, *axes.texts, *axes.child_axes)
+        artist for axes in picture.panels for artist in (*axes.lines, *axes.collections, *axes.texts, *axes.child_axes)
     ]
-    boxes = [legend.get_window_extent() for legend in legends(page)]
-    artists += [axes.title for axes in page.panels if axes.get_title()]
-    assert all(page.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
+    boxes = [legend.get_window_extent() for legend in legends(picture)]
+    artists += [axes.title for axes in picture.panels if axes.get_title()]
+    assert all(picture.figure.bbox.padded(1).count_contains(box.corners()) == 4 for box in boxes), "a legend is cut off"
     return [str(artist) for box in boxes for artist in artists if artist.get_gid() != GUIDE and touches(artist, box)]
 
 
-def legends(page: Picture) -> list[Legend]:
+def legends(picture: Picture) -> list[Legend]:
     """Those inside and above the axes, and those of the whole picture."""
-    return [*page.figure.legends, *(legend for axes in page.panels if (legend := axes.get_legend()) is not None)]
+    return [*picture.figure.legends, *(legend for axes in picture.panels if (legend := axes.get_legend()) is not None)]
 
 
 KINDS = ("roc", "det", "pr")
@@ -79,25 +79,25 @@ KINDS = ("roc", "det", "pr")
 def test_a_legend_covers_no_curve(tmp_path: Path, kind: str, count: int, width: float) -> None:
     names = tuple(f"{HOSTILE[seed % len(HOSTILE)]} {seed}" for seed in range(count))
     result = curves_of(tmp_path, names, apart=2.0)
-    page = picture_of(kind, result.curves, PictureOptions(width=width, title="A title"))
-    assert legend_covers(page) == []
-    assert page.figure.get_size_inches()[0] == width
+    picture = picture_of(kind, result.curves, PictureOptions(width=width, title="A title"))
+    assert legend_covers(picture) == []
+    assert picture.figure.get_size_inches()[0] == width
 
 
 def test_a_legend_moves_where_a_curve_is_in_its_place() -> None:
     """A line along every spot in turn: it goes elsewhere, and above the axes when all of them are taken."""
     spots = {"lower right": (0.8, 0.1), "upper right": (0.8, 0.9), "lower left": (0.2, 0.1), "upper left": (0.2, 0.9)}
     for taken in (["lower right"], ["lower right", "lower left"], list(spots)):
-        with Picture(height=2.5) as page:
-            page.axes.set(xlim=(0, 1), ylim=(0, 1))
+        with Picture(height=2.5) as picture:
+            picture.axes.set(xlim=(0, 1), ylim=(0, 1))
             for spot in taken:
                 x, y = spots[spot]
-                page.axes.plot([x - 0.15, x + 0.15], [y, y], label=f"curve {spot}")
+                picture.axes.plot([x - 0.15, x + 0.15], [y, y], label=f"curve {spot}")
             if len(taken) == len(spots):
-                page.axes.plot([0, 1], [0.5, 0.5])
-            page.legend()
-        assert legend_covers(page) == []
-        [legend], axes = legends(page), page.axes.get_window_extent()
+                picture.axes.plot([0, 1], [0.5, 0.5])
+            picture.legend()
+        assert legend_covers(picture) == []
+        [legend], axes = legends(picture), picture.axes.get_window_extent()
         outside = legend.get_window_extent().y0 >= axes.y1
         assert outside == (len(taken) == len(spots))
 
@@ -106,12 +106,12 @@ def test_letters_are_readable_at_column_width(tmp_path: Path) -> None:
     """No text of a picture is smaller than 7 points, in the legend, on the axes and in cells."""
     result = curves_of(tmp_path, ("one", "two"))
     settings = [SettingValue({"a": a, "b": b}, a + b / 10) for a in range(4) for b in range(4)]
-    pages = [
+    pictures = [
         result.picture(), plot_scores(result.curves), plot_confusion(list("abc"), [[1, 2, 3, 4]] * 3),
         plot_settings(SettingsChart(settings, ["a", "b"], "rate", note="a note")),
     ]  # fmt: skip
-    for page in pages:
-        texts = [text for text in page.figure.findobj(Text) if isinstance(text, Text) and text.get_text()]
+    for picture in pictures:
+        texts = [text for text in picture.figure.findobj(Text) if isinstance(text, Text) and text.get_text()]
         assert len(texts) > 10
         assert min(float(text.get_fontsize()) for text in texts) >= SMALL >= 7
 
@@ -131,11 +131,11 @@ def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
     found = curves_of(tmp_path, HOSTILE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        page = found.picture(width=width, title=HOSTILE[0] * 8)
-        svg = page.svg(prefix="a-", alt=HOSTILE[1])
-        page.save(tmp_path / "a.pdf")
+        picture = found.picture(width=width, title=HOSTILE[0] * 8)
+        svg = picture.svg(prefix="a-", alt=HOSTILE[1])
+        picture.save(tmp_path / "a.pdf")
     assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
-    texts = [one.get_text() for one in legends(page)[0].get_texts()]
+    texts = [one.get_text() for one in legends(picture)[0].get_texts()]
     assert len(texts) == len(HOSTILE)
     assert any("$x_1$ \\frac" in text.replace("\n", " ") for text in texts)
     assert not any("\x1b" in text for text in texts)
@@ -189,9 +189,9 @@ def test_odd_scores_are_drawn(tmp_path: Path, values: list[float | None], positi
     for kind in (*KINDS, "scores"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            page = plot_scores(curves) if kind == "scores" else picture_of(kind, curves)
-            assert legend_covers(page) == []
-            assert page.svg().startswith("<svg")
+            picture = plot_scores(curves) if kind == "scores" else picture_of(kind, curves)
+            assert legend_covers(picture) == []
+            assert picture.svg().startswith("<svg")
 
 
 def test_shares_of_scores_are_those_of_the_cases() -> None:
@@ -211,12 +211,12 @@ def test_shares_of_scores_are_those_of_the_cases() -> None:
 
 def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
     settings = [SettingValue({"k": 10.0**k}, 0.5 + k / 10, Interval(0.4 + k / 10, 0.6 + k / 10)) for k in (2, 0, 1)]
-    page = plot_settings(SettingsChart(settings, ["k"], "rate", note="note"))
-    points = np.asarray(page.axes.lines[0].get_xydata(), dtype=np.float64)
+    picture = plot_settings(SettingsChart(settings, ["k"], "rate", note="note"))
+    points = np.asarray(picture.axes.lines[0].get_xydata(), dtype=np.float64)
     assert points.tolist() == [[1, 0.5], [10, 0.6], [100, 0.7]]
-    assert page.axes.get_xscale() == "log"
-    [band] = page.axes.collections
-    box = band.get_datalim(page.axes.transData)
+    assert picture.axes.get_xscale() == "log"
+    [band] = picture.axes.collections
+    box = band.get_datalim(picture.axes.transData)
     assert (box.y0, box.y1) == pytest.approx((0.4, 0.8))
     texts = plot_settings(SettingsChart([SettingValue({"m": name}, 0.5) for name in ("x", "y")], ["m"], "rate"))
     assert [label.get_text() for label in texts.axes.get_xticklabels()] == ["x", "y"]
@@ -227,15 +227,15 @@ def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
 
 def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
     result = curves_of(tmp_path, ("wisard", "a=b"))
-    page = result.picture(
+    picture = result.picture(
         title="Digits", label={"wisard": "WiSARD, ours", "a=b": "B", "false-positive rate": "FPR"}, xlim=(0, 0.5),
         ylim=(0.5, None), width=4,
     )  # fmt: skip
-    assert page.axes.get_title() == "Digits"
-    assert page.axes.get_xlim() == (0, 0.5)
-    assert page.axes.get_ylim()[0] == 0.5
-    assert page.axes.get_xlabel() == "FPR"
-    labels = [text.get_text() for text in legends(page)[0].get_texts()]
+    assert picture.axes.get_title() == "Digits"
+    assert picture.axes.get_xlim() == (0, 0.5)
+    assert picture.axes.get_ylim()[0] == 0.5
+    assert picture.axes.get_xlabel() == "FPR"
+    labels = [text.get_text() for text in legends(picture)[0].get_texts()]
     assert [label.split(", AUC")[0] for label in labels] == ["WiSARD, ours", "B"]
     with pytest.raises(UsageError, match="--label nobody=x: write NAME=TEXT, with a name in the picture: wisard, a=b"):
         result.picture(label={"nobody": "x"})
@@ -252,8 +252,8 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
 
 def test_limits_of_deviate_axes_are_rates(tmp_path: Path) -> None:
     result = curves_of(tmp_path, ("one",), kind="det")
-    page = result.picture(xlim=(0.05, 0.5))
-    assert page.axes.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
+    picture = result.picture(xlim=(0.05, 0.5))
+    assert picture.axes.get_xlim() == pytest.approx((-1.6449, 0.0), abs=1e-4)
     with pytest.raises(UsageError, match="--xlim: this axis has rates above 0 and below 1"):
         result.picture(xlim=(0, 0.5))
     with pytest.raises(UsageError, match="--xlim: the x axis of this picture has no scale"):
@@ -265,14 +265,14 @@ def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -
     positive = np.arange(400) < 200
     close = write_transcript(tmp_path / "close.jsonl", scores(rng.normal(size=400) + 4 * positive, positive))
     far = write_transcript(tmp_path / "far.jsonl", scores(rng.normal(size=400) + positive, positive), algorithm="far")
-    page = roc([close]).picture()
-    [inset] = page.axes.child_axes
+    picture = roc([close]).picture()
+    [inset] = picture.axes.child_axes
     assert inset.get_xlim()[1] <= 0.2
-    assert legend_covers(page) == []
-    page.figure.draw_without_rendering()
+    assert legend_covers(picture) == []
+    picture.figure.draw_without_rendering()
     box = inset.get_tightbbox()
     assert box is not None
-    assert not [line for line in page.axes.lines if line.get_gid() != GUIDE and touches(line, box)]
+    assert not [line for line in picture.axes.lines if line.get_gid() != GUIDE and touches(line, box)]
     assert roc([close, far]).picture().axes.child_axes == []
     assert roc([close]).picture(zoom=0.0).axes.child_axes == []
     panels = roc([far]).picture(zoom=0.3).panels

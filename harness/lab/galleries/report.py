@@ -39,8 +39,8 @@ class GalleriesResult(PictureResult):
     def table(self) -> Table:
         return tidy_effect_table(self.comparisons)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
-        return plot_chart(curve_chart(CMC, self.curves, self.confidence), look, height=CMC.height)
+    def make_picture(self, options: PictureOptions) -> Picture:
+        return plot_chart(curve_chart(CMC, self.curves, self.confidence), options, height=CMC.height)
 
 
 def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:

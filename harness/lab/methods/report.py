@@ -37,8 +37,8 @@ class MethodsResult(PictureResult):
         """A row for each method and rank."""
         return tidy_method_table(self.comparisons)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
-        return plot_methods(self.comparisons, look)
+    def make_picture(self, options: PictureOptions) -> Picture:
+        return plot_methods(self.comparisons, options)
 
 
 def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
@@ -104,26 +104,29 @@ def _method_lines(comparison: MethodComparison) -> list[str]:
     ]
 
 
-def plot_methods(comparisons: Sequence[MethodComparison], look: PictureOptions | None = None) -> Picture:
+def plot_methods(comparisons: Sequence[MethodComparison], options: PictureOptions | None = None) -> Picture:
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
-    panels = sum(1 + bool(comparison.se_with_a_unit_less) for comparison in comparisons)
-    with Picture(look, height=PANEL * panels, panels=panels) as page:
-        sheets = iter(page.panels)
+    count = sum(1 + bool(comparison.se_with_a_unit_less) for comparison in comparisons)
+    with Picture(options, height=PANEL * count, panels=count) as picture:
+        panels = iter(picture.panels)
         for comparison in comparisons:
             _error_lines(
-                page, next(sheets), comparison, {method_label(name): se.tolist() for name, se in comparison.se.items()}
+                picture,
+                next(panels),
+                comparison,
+                {method_label(name): se.tolist() for name, se in comparison.se.items()},
             )
             if comparison.se_with_a_unit_less:
                 named = {f"{comparison.units_per_stratum} units": comparison.se["brr"].tolist()}
                 named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(comparison.se_with_a_unit_less)}
-                _error_lines(page, next(sheets), comparison, named)
-    return page
+                _error_lines(picture, next(panels), comparison, named)
+    return picture
 
 
-def _error_lines(page: Picture, sheet: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
+def _error_lines(picture: Picture, axes: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
     for number, (name, se) in enumerate(named.items()):
-        sheet.plot(comparison.ranks, se, label=page.name(name), **line(number))
-    logarithmic(sheet, "x", dense=True)
-    sheet.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=page.name("rank"), ylabel=page.name("standard error"))
-    sheet.set_ylim(bottom=0)
-    page.legend(sheet, title=page.name(comparison.name))
+        axes.plot(comparison.ranks, se, label=picture.name(name), **line(number))
+    logarithmic(axes, "x", dense=True)
+    axes.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=picture.name("rank"), ylabel=picture.name("standard error"))
+    axes.set_ylim(bottom=0)
+    picture.legend(axes, title=picture.name(comparison.name))

@@ -58,8 +58,8 @@ class PermutationResult(PictureResult):
         """A row for each rank of an algorithm, and of a pair where there are several."""
         return rank_table(self.permuted)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
-        return plot_permutation(self.permuted, look, self.other)
+    def make_picture(self, options: PictureOptions) -> Picture:
+        return plot_permutation(self.permuted, options, self.other)
 
 
 def _distributions(permuted: PermutedRates) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _meaning(result: PermutedRates) -> list[str]:
 
 
 def plot_permutation(
-    result: PermutedRates, look: PictureOptions | None = None, other: PermutedRates | None = None
+    result: PermutedRates, options: PictureOptions | None = None, other: PermutedRates | None = None
 ) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
     pairs = list(combinations(range(len(result.names)), 2))[:MAX_PAIRS]
@@ -170,48 +170,52 @@ def plot_permutation(
     unbalanced: list[list[int]] = [] if other is None else [other.permuted.identified[:, 0, 0].tolist()]
     # A bar covers equally many people in all panels, so that their heights can be compared.
     wide = max(max(counts) - min(counts) for counts in [*identified, *gaps, *unbalanced]) // BARS + 1
-    with Picture(look, height=PANEL * panels, panels=panels) as page:
-        first, second, *others = page.panels
-        names = [page.name(name) for name in result.names]
+    with Picture(options, height=PANEL * panels, panels=panels) as picture:
+        first, second, *others = picture.panels
+        names = [picture.name(name) for name in result.names]
         _histograms(first, people, identified, names, 0, wide)
-        _labels(page, first, "recognition rate at rank 1")
-        _over_rank(page, second, result)
+        _labels(picture, first, "recognition rate at rank 1")
+        _over_rank(picture, second, result)
         if pairs:
-            labels = [f"{page.name(result.names[a], 16)} − {page.name(result.names[b], 16)}" for a, b in pairs]
+            labels = [f"{picture.name(result.names[a], 16)} − {picture.name(result.names[b], 16)}" for a, b in pairs]
             # A pair does not share the style of either algorithm.
             _histograms(others[0], people, gaps, labels, len(names), wide)
             others[0].axvline(0, **guide(linewidth=0.8))
-            _labels(page, others[0], "difference of rates at rank 1")
+            _labels(picture, others[0], "difference of rates at rank 1")
         if unbalanced:
             labels = [f"{names[0]}, balanced", f"{names[0]}, unbalanced"]
             _histograms(others[-1], people, [identified[0], *unbalanced], labels, 0, wide)
-            _labels(page, others[-1], "recognition rate at rank 1")
-    return page
+            _labels(picture, others[-1], "recognition rate at rank 1")
+    return picture
 
 
-def _over_rank(page: Picture, sheet: "Axes", result: PermutedRates) -> None:
+def _over_rank(picture: Picture, axes: "Axes", result: PermutedRates) -> None:
     for number, (name, rates) in enumerate(zip(result.names, result.rates, strict=True)):
         ranks, style = [rate.rank for rate in rates], line(number)
         low, high = [rate.interval.low for rate in rates], [rate.interval.high for rate in rates]
-        sheet.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
-        sheet.plot(ranks, [rate.mean for rate in rates], label=page.name(name), marker=".", markersize=4, **style)
-    sheet.set_xticks([rate.rank for rate in result.rates[0]] if result.options.ranks <= 12 else sheet.get_xticks())
-    sheet.set(xlabel=page.name("rank"), ylabel=f"{page.name('rate')}, {percent(result.options.confidence)} interval")
-    sheet.set_xlim(1 - 0.1, result.options.ranks + 0.1)
+        axes.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
+        axes.plot(ranks, [rate.mean for rate in rates], label=picture.name(name), marker=".", markersize=4, **style)
+    axes.set_xticks([rate.rank for rate in result.rates[0]] if result.options.ranks <= 12 else axes.get_xticks())
+    axes.set(
+        xlabel=picture.name("rank"), ylabel=f"{picture.name('rate')}, {percent(result.options.confidence)} interval"
+    )
+    axes.set_xlim(1 - 0.1, result.options.ranks + 0.1)
 
 
 def _histograms(
-    sheet: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], look: int, wide: int
+    axes: "Axes", people: int, counts: Sequence[Sequence[int]], labels: Sequence[str], first_style: int, wide: int
 ) -> None:
     """Shares of experiments; a bar is a whole number of people wide, so that every bar covers equally many rates."""
     for number, (by_experiment, label) in enumerate(zip(counts, labels, strict=True)):
         bars = Counter(count // wide for count in by_experiment)
         bins = range(min(bars) - 1, max(bars) + 2)
         x = [(position * wide + (wide - 1) / 2) / people for position in bins]
-        sheet.plot(x, [bars[position] / len(by_experiment) for position in bins], label=label, **line(look + number))
+        axes.plot(
+            x, [bars[position] / len(by_experiment) for position in bins], label=label, **line(first_style + number)
+        )
 
 
-def _labels(page: Picture, sheet: "Axes", what: str) -> None:
-    sheet.set(xlabel=page.name(what, 40), ylabel=page.name("share of experiments"))
-    sheet.set_ylim(bottom=0)
-    page.legend(sheet, inside=False)
+def _labels(picture: Picture, axes: "Axes", what: str) -> None:
+    axes.set(xlabel=picture.name(what, 40), ylabel=picture.name("share of experiments"))
+    axes.set_ylim(bottom=0)
+    picture.legend(axes, inside=False)

@@ -63,8 +63,8 @@ class UrnResult(PictureResult):
         """A row for each threshold and run."""
         return tidy_table(self.experiment)
 
-    def make_picture(self, look: PictureOptions) -> Picture:
-        return plot_urn(self.experiment, look)
+    def make_picture(self, options: PictureOptions) -> Picture:
+        return plot_urn(self.experiment, options)
 
 
 def urn_blocks(experiment: UrnExperiment) -> list[Block]:
@@ -227,7 +227,7 @@ SAMPLE = COLOURS[1]
 MAX_TICKS = 8
 
 
-def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> Picture:
+def plot_urn(experiment: UrnExperiment, options: PictureOptions | None = None) -> Picture:
     """Over the runs if there are several, else over the thresholds."""
     by_run = experiment.options.runs > 1
     rows = (
@@ -241,20 +241,20 @@ def plot_urn(experiment: UrnExperiment, look: PictureOptions | None = None) -> P
         for number, row in enumerate(rows)
     ]
     label = "run" if by_run else "threshold" if has_thresholds else ""
-    with Picture(look, height=2.5) as page:
-        sheet = page.axes
+    with Picture(options, height=2.5) as picture:
+        axes = picture.axes
         marker = "o" if len(rows) < 4 else None
         for design, (name, colour, dashes) in LOOKS.items():
             y = _above([row.mixing.predicted[design] for row in rows])
-            sheet.plot(x, y, label=page.name(name), color=colour, linestyle=dashes, marker=marker, markersize=3)
+            axes.plot(x, y, label=picture.name(name), color=colour, linestyle=dashes, marker=marker, markersize=3)
         y = _above([row.mixing.sample_variance for row in rows])
-        sheet.plot(x, y, label=page.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
-        logarithmic(sheet, "y", dense=True)
+        axes.plot(x, y, label=picture.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
+        logarithmic(axes, "y", dense=True)
         if by_run or not has_thresholds:
-            sheet.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
-        sheet.set(xlabel=page.name(label), ylabel=page.name("variance of the rate"))
-        page.legend(inside=False, title=safe(_title(experiment)))
-    return page
+            axes.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
+        axes.set(xlabel=picture.name(label), ylabel=picture.name("variance of the rate"))
+        picture.legend(inside=False, title=safe(_title(experiment)))
+    return picture
 
 
 def _above(values: Sequence[float]) -> list[float]:

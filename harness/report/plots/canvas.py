@@ -1,6 +1,6 @@
 """The canvas of all pictures: drawn without a window, then written, the same bytes every time, or taken as SVG.
 
-with Picture(look, height=3.3) as picture:
+with Picture(options, height=3.3) as picture:
     picture.axes.plot(x, y, label=picture.name("wisard"))
     picture.legend()
 picture.save(Path("roc.pdf"))          # or picture.svg(prefix="roc-") for a page
@@ -60,16 +60,22 @@ class Picture:
     """
 
     def __init__(
-        self, look: PictureOptions | None = None, *, height: float, width: float = WIDTH, panels: int = 1, **share: Any
+        self,
+        options: PictureOptions | None = None,
+        *,
+        height: float,
+        width: float = WIDTH,
+        panels: int = 1,
+        **share: Any,
     ) -> None:
-        self.look = look or PictureOptions()
-        self.width = self.look.width or width
+        self.options = options or PictureOptions()
+        self.width = self.options.width or width
         # A wider picture is higher too, but not as much: two columns would be a whole page.
         self.height = height * (self.width / width) ** 0.5
         self.scales = "xy"
         self.limited: list[Axes] = []
         self.placing: dict[str, Callable[[float], float]] = {}
-        self._names = PictureNames(self.look)
+        self._names = PictureNames(self.options)
         self._legends: list[LegendRequest] = []
         self._labels: list[PointLabel] = []
         self._panels, self._share = panels, share
@@ -141,8 +147,8 @@ class Picture:
             bands = [artist for artist in axes.collections if artist.get_alpha() == BAND]
             for band in bands if len(bands) > MAX_BANDS else ():
                 band.set_alpha(BAND * MAX_BANDS / (2 * len(bands)))
-        self._limit("x", self.look.xlim)
-        self._limit("y", self.look.ylim)
+        self._limit("x", self.options.xlim)
+        self._limit("y", self.options.ylim)
         self._names.check()
         with _any_letters():
             self.figure.draw_without_rendering()
@@ -151,9 +157,9 @@ class Picture:
 
     def _write_title(self) -> None:
         """Above the axes; above the whole picture, if its panels have legends of their own."""
-        if not self.look.title:
+        if not self.options.title:
             return
-        lines = wrapped(safe(self.look.title), max(20, int(LETTERS * min(self.width, WIDTH))))
+        lines = wrapped(safe(self.options.title), max(20, int(LETTERS * min(self.width, WIDTH))))
         if len(self._legends) == 1:
             self.axes.set_title(lines)
         else:

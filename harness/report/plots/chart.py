@@ -27,11 +27,16 @@ HOLLOW = {"markerfacecolor": BACKGROUND, "markeredgecolor": DIM, "markeredgewidt
 
 
 def plot_chart(
-    chart: Chart, look: PictureOptions | None = None, *, height: float, corner: Chart | None = None, inset: bool = True
+    chart: Chart,
+    options: PictureOptions | None = None,
+    *,
+    height: float,
+    corner: Chart | None = None,
+    inset: bool = True,
 ) -> Picture:
     """The chart; `corner` is a part of it that is drawn larger: inside if all curves leave room there, else below."""
     below = corner is not None and not inset
-    with Picture(look, height=6.3 if below else height, panels=1 + below) as picture:
+    with Picture(options, height=6.3 if below else height, panels=1 + below) as picture:
         _draw(picture, picture.axes, chart, named=corner is None)
         _set_axes(picture, chart)
         if corner is not None:

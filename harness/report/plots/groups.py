@@ -40,12 +40,12 @@ def plot_groups(
     pairs: Sequence[tuple[int, int]],
     measure: Measure,
     confidence: float,
-    look: PictureOptions | None = None,
+    options: PictureOptions | None = None,
 ) -> Picture:
     """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MAX_PAIRS
     width = max(WIDTH, MARGINS + GROUP * len(breakdown.groups))
-    with Picture(look, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as picture:
+    with Picture(options, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as picture:
         _values(picture, breakdown, names, measure)
         if few:
             _gaps(picture, breakdown, names, pairs, confidence)
@@ -108,9 +108,9 @@ def _gaps(
     for number, (a, b) in enumerate(pairs):
         column = [group.pairs[number] for group in breakdown.groups]
         # A pair does not share the style of either run.
-        look = BLACK if len(pairs) == 1 else len(names) + number
+        style = BLACK if len(pairs) == 1 else len(names) + number
         label = f"{picture.name(names[a])} − {picture.name(names[b])}"
-        _series(axes, _shifted(breakdown, number, len(pairs)), column, look, label, joined=_is_scale(breakdown))
+        _series(axes, _shifted(breakdown, number, len(pairs)), column, style, label, joined=_is_scale(breakdown))
     axes.set_ylabel(f"{picture.name('difference')}, {percent(confidence)} interval")
     _legend(picture, axes)
 
@@ -133,7 +133,7 @@ def _series(
     axes: "Axes",
     positions: Sequence[float],
     column: Sequence[Estimate | None],
-    look: int,
+    style: int,
     label: str,
     *,
     joined: bool,
@@ -145,10 +145,10 @@ def _series(
         values,
         yerr=error_bars(values, [limits_of(estimate) for _, estimate in known]),
         label=label,
-        color=COLOURS[look % len(COLOURS)],
-        marker=MARKERS[look % len(MARKERS)],
+        color=COLOURS[style % len(COLOURS)],
+        marker=MARKERS[style % len(MARKERS)],
         markersize=3.2,
-        linestyle=DASHES[look % len(DASHES)] if joined else "none",
+        linestyle=DASHES[style % len(DASHES)] if joined else "none",
         linewidth=0.9,
         elinewidth=0.9,
         capsize=1.6,

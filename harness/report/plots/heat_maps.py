@@ -24,7 +24,7 @@ REFUSED = "refused"
 
 
 def plot_confusion(
-    labels: Sequence[str], matrix: Sequence[Sequence[int]], look: PictureOptions | None = None, *, name: str = ""
+    labels: Sequence[str], matrix: Sequence[Sequence[int]], options: PictureOptions | None = None, *, name: str = ""
 ) -> Picture:
     """Shades are shares of a row, so that rare classes are visible too; a cell has its count and its share."""
     sums = [sum(row) or 1 for row in matrix]
@@ -34,18 +34,18 @@ def plot_confusion(
         ["" if not share else f"{100 * share:.0f}" if share >= 0.01 else "<1" for share in row] for row in shares
     ]
     scale = HeatScale("Blues", 0.0, 1.0, "share of the row (lower number), %")
-    return _plot_matrix(labels, [counts, percentages], shares, look, scale, name)
+    return _plot_matrix(labels, [counts, percentages], shares, options, scale, name)
 
 
 def plot_difference(
-    labels: Sequence[str], matrix: Sequence[Sequence[int]], look: PictureOptions | None = None, *, name: str = ""
+    labels: Sequence[str], matrix: Sequence[Sequence[int]], options: PictureOptions | None = None, *, name: str = ""
 ) -> Picture:
     """Blue for more of an answer, red for fewer, which the colour-blind can distinguish; the numbers are signed."""
     largest = max((abs(count) for row in matrix for count in row), default=0) or 1
     texts = [[f"{count:+d}" if count else "" for count in row] for row in matrix]
     shades = [[float(count) for count in row] for row in matrix]
     scale = HeatScale("RdBu", -largest, largest, "difference of counts")
-    return _plot_matrix(labels, [texts], shades, look, scale, name)
+    return _plot_matrix(labels, [texts], shades, options, scale, name)
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ def _plot_matrix(
     labels: Sequence[str],
     texts: Sequence[Sequence[Sequence[str]]],
     shades: Sequence[Sequence[float]],
-    look: PictureOptions | None,
+    options: PictureOptions | None,
     scale: HeatScale,
     name: str,
 ) -> Picture:
     """Cells are square; those that are large enough have all texts, else the first, else none."""
     width = max(WIDTH, min(2 * WIDTH, MARGINS + CELL * (len(labels) + 1)))
-    width = look.width if look is not None and look.width is not None else width
+    width = options.width if options is not None and options.width is not None else width
     cell = (width - MARGINS) / (len(labels) + 1)
-    with Picture(look, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as picture:
+    with Picture(options, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as picture:
         picture.scales = ""
         axes = picture.axes
         image = axes.imshow(

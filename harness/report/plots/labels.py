@@ -210,8 +210,8 @@ def _write_label(label: PointLabel, taken: "list[Bbox]", shapes: "Sequence[Artis
 class PictureNames:
     """Remembers which names a picture has, so that a label for another one can be refused."""
 
-    def __init__(self, look: PictureOptions) -> None:
-        self._labels = look.label
+    def __init__(self, options: PictureOptions) -> None:
+        self._labels = options.label
         self._known: dict[str, None] = {}
 
     def shown(self, name: str, max_length: int = 28) -> str:

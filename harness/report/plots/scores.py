@@ -21,7 +21,7 @@ PANEL = 1.55
 MAX_PANELS = 6
 
 
-def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> Picture:
+def plot_scores(curves: Sequence[Curve], options: PictureOptions | None = None) -> Picture:
     """Shares of each class in bins of the score; each curve has a scale of its own."""
     if len(curves) > MAX_PANELS:
         raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MAX_PANELS} are drawn")
@@ -30,7 +30,7 @@ def plot_scores(curves: Sequence[Curve], look: PictureOptions | None = None) -> 
         if curve.param is not None or not curve.has_negatives or curve.counts is None:
             raise UsageError(f"--scores: {curve.name} has no scores of positive and negative cases")
         histograms.append(score_histogram(curve.counts))
-    with Picture(look, height=0.3 + PANEL * len(curves), panels=len(curves)) as picture:
+    with Picture(options, height=0.3 + PANEL * len(curves), panels=len(curves)) as picture:
         for axes, curve, histogram in zip(picture.panels, curves, histograms, strict=True):
             _distributions(picture, axes, curve, histogram)
         picture.panels[-1].set_xlabel(picture.name("score"))
@@ -59,10 +59,10 @@ def plot_reliability(
     runs: Sequence[Sequence[ReliabilityBin]],
     names: Sequence[str],
     confidence: float,
-    look: PictureOptions | None = None,
+    options: PictureOptions | None = None,
 ) -> Picture:
     """The bins of every run with their intervals, and the diagonal of a calibrated one."""
-    with Picture(look, height=3.3) as picture:
+    with Picture(options, height=3.3) as picture:
         axes = picture.axes
         axes.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
         for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
