@@ -84,3 +84,29 @@ def test_functions_that_are_named_exist(page: Path) -> None:
     found = NAMED.findall(read(page))
     assert found
     assert not [(name, path) for name, path in found if name not in names_in(ROOT / path)]
+
+
+# Pages with a table of statistics: "| question | function | module |", and the package of these modules.
+STATISTICS = {
+    "docs/explanation/statistics.md": "harness/stats",
+    "docs/explanation/replication.md": "harness/stats/replication",
+    "docs/explanation/curves-statistics.md": "harness/stats/curves",
+}
+# Types from elsewhere, in the cells of functions.
+OTHER_TYPES = {"Sample", "Estimate"}
+
+
+@pytest.mark.parametrize("page", STATISTICS)
+def test_statistics_are_in_the_modules_that_their_table_names(page: str) -> None:
+    _, table = read(ROOT / page).split("| question | function |", maxsplit=1)
+    rows = [line.strip("| ").split(" | ") for line in table.partition("\n\n")[0].splitlines()[2:]]
+    assert rows
+    wrong = []
+    for row in rows:
+        modules = [name.replace(".", "/") + ".py" for name in re.findall(r"`([\w.]+)`", row[2])]
+        folders = (ROOT / STATISTICS[page], ROOT / "harness/stats", ROOT)
+        paths = [next((path / name for path in folders if (path / name).exists()), None) for name in modules]
+        defined = {name for path in paths if path is not None for name in names_in(path)}
+        functions = set(re.findall(r"`([A-Za-z_.]+)[`(]", row[1])) - OTHER_TYPES
+        wrong += [(name, row[2]) for name in functions if name not in defined or None in paths]
+    assert not wrong

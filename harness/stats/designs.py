@@ -257,9 +257,10 @@ def intraclass_of_differences(
 ) -> npt.NDArray[np.float64]:
     """The intraclass correlation of a - b for all pairs of m algorithms at once: (m, n) in, (m, m) out.
 
-    `own` adds a last row and column, an algorithm that never succeeds: there are the correlations of single algorithms.
-    The same as `intraclass_correlation` of each difference. Sums of squares of differences follow from sums of
-    products, so a hundred algorithms cost two matrix products instead of 4,950 passes over the cases.
+    `singles` adds a last row and column, an algorithm that never succeeds: they have the correlations of single
+    algorithms. The result is the same as `intraclass_correlation` of each difference. Sums of squares of differences
+    follow from sums of products, so a hundred algorithms cost two matrix products instead of 4,950 passes over the
+    cases.
     """
     rows = np.asarray(successes, dtype=np.float64)
     codes = numbered(np.asarray(groups))[1]

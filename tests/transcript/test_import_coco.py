@@ -91,7 +91,7 @@ def test_objects_without_a_box_have_the_box_around_their_segmentation(shop: Work
 
 
 def _segmented(rng: np.random.Generator) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Thin frames, and what a program detections of them: filled squares in the same places."""
+    """Thin frames, and what a program makes of them: filled squares in the same places."""
     truth: dict[str, Any] = {
         "images": [{"id": n, "height": 40, "width": 40, "video_id": n // 3} for n in range(1, 7)],
         "categories": [{"id": 1, "name": "frame"}],

@@ -14,7 +14,7 @@ from harness.stats.replication.method import Replication
 
 # Groups of all columns that are called the worst.
 MAX_WORST = 8
-# Bars of more runs in one row cannot be gaps apart.
+# Bars of more runs in one row cannot be told apart.
 MAX_BARS = 7
 NUMBERS = ("value", "se", "low", "high")
 
