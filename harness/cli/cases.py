@@ -120,7 +120,7 @@ def cases_command(test: str, options: CaseListCommandOptions) -> None:
     from harness.api.runs import case_list, load_test
 
     cases = load_test(test, libraries=options.libraries, offline=options.offline)
-    records = case_list(cases, CaseListOptions.taken_from(options))
+    records = case_list(cases, options=CaseListOptions.taken_from(options))
     if options.style == "csv":
         print(render(_table(list(records)), Format.CSV), end="")
         return

@@ -105,5 +105,7 @@ def test_hostile_inputs_stay_text(shop: Workshop) -> None:
 
 def test_the_same_from_python(shop: Workshop) -> None:
     from harness.api.runs import case_list
+    from harness.options.cases import CaseListOptions
 
-    assert list(case_list(harness.load_test("hdigits"), limit=2)) == listed(shop, "hdigits", "--limit", "2")
+    some = case_list(harness.load_test("hdigits"), options=CaseListOptions(limit=2))
+    assert list(some) == listed(shop, "hdigits", "--limit", "2")
