@@ -152,7 +152,7 @@ def compare_table(counts: Sequence[int | str], *, options: CompareOptions) -> Co
         counts: How often both failed, only A succeeded, only B succeeded, both succeeded.
     """
     of_counts = [entry.options for entry in asked_for(options) if not entry.reads_columns]
-    why = "--table is four counts, without cases or columns"
+    why = "four counts have no cases or columns"
     CompareOptions.taken_from(options).refuse_others(why, *_OF_A_TABLE, *of_counts)
     return _compare_table(counts, options=options)
 

@@ -204,7 +204,7 @@ def test_the_command_line_is_told_of_its_flags(shop: Workshop) -> None:
 def test_four_counts_from_python(shop: Workshop) -> None:
     printed = shop.call("compare", "--table", "58", "31", "9", "902", "--format", "json").json
     assert harness.compare_table([58, 31, 9, 902]).to_dict() == printed
-    with pytest.raises(UsageError, match=r"is four counts, without cases or columns; leave out by$"):
+    with pytest.raises(UsageError, match=r"^four counts have no cases or columns; leave out by$"):
         harness.compare_table([58, 31, 9, 902], by="truth")
 
 
