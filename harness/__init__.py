@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where the functions are that programs call.
+# Where the functions are that programs call, and what they raise.
 _HOMES = {
+    "harness.errors": ("HateError",),
     "harness.api.runs": ("load_test", "run"),
     "harness.api.status": ("status",),
     "harness.api.sweeps": ("sweep",),
@@ -42,7 +43,8 @@ def __getattr__(name: str) -> "Any":
 
     from harness.api.keywords import by_keyword
 
-    globals()[name] = by_keyword(getattr(importlib.import_module(_HOME_OF[name]), name))
+    member = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = member if isinstance(member, type) else by_keyword(member)
     return globals()[name]
 
 

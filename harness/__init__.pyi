@@ -28,6 +28,7 @@ from harness.api.transcripts import Transcript
 from harness.api.transcripts import Transcripts
 from harness.api.tuning import TuneResult
 from harness.engine.progress import Progress
+from harness.errors import HateError as HateError
 from harness.script.cases import CaseSet
 from pathlib import Path
 from typing import Literal

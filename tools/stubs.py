@@ -24,9 +24,10 @@ ABSTRACT = ("Callable", "Iterable", "Iterator", "Mapping", "Sequence")
 def stub(door: str) -> str:
     """The stub of a door."""
     module = importlib.import_module(door)
-    functions = {name: getattr(module, name) for name in sorted(module.__all__) if not name.startswith("__")}
-    imports: set[str] = set()
-    bodies = [_function(function, imports) for function in functions.values()]
+    members = [getattr(module, name) for name in sorted(module.__all__) if not name.startswith("__")]
+    classes = [member for member in members if isinstance(member, type)]
+    imports = {f"from {kind.__module__} import {kind.__name__} as {kind.__name__}" for kind in classes}
+    bodies = [_function(member, imports) for member in members if member not in classes]
     text = "\n".join(bodies)
     abstract = [name for name in ABSTRACT if re.search(rf"\b{name}\b", text)]
     imports |= {f"from collections.abc import {', '.join(abstract)}"} if abstract else set()

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in dir(harness):
-        if not name.startswith("__"):
+        if not name.startswith("__") and name != "HateError":
             yield name, getattr(harness, name)
     if "lab" not in MISSING:
         from harness.lab import experiments
