@@ -67,7 +67,7 @@ def test_an_address_that_is_none(name: str, shop: Workshop) -> None:
 
 @pytest.mark.parametrize("words", [["run", "toy", "--limit"], ["show", "hdigits/wisard", "--limit"]])
 def test_a_number_that_no_counter_holds(words: list[str], toy: Workshop) -> None:
-    refused(toy.call(*words, "99999999999999999999"), "limit=99999999999999999999", "x<=9223372036854775807")
+    refused(toy.call(*words, "99999999999999999999"), "--limit 99999999999999999999", "x<=9223372036854775807")
     assert toy.call(*words, "9223372036854775807").status == 0
 
 
