@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.timing import Timing, best, print_timings
+from harness import roc
 from harness.analysis.curves.curve import Curve
 from harness.api.curve_result import CurveResult
-from harness.api.curves import roc
 from tests.analysis.curves.transcripts import scores, write_transcript
 
 CASES = 2000

@@ -311,8 +311,8 @@ def _check_whole(runs: Sequence[Run], *, partial: bool, stopped: bool) -> None:
     for run in () if stopped else runs:
         if rule := run.columns.header.part.get("stop_when"):
             raise TranscriptError(
-                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; add --sequential "
-                "(hate rate and hate compare have it)"
+                f"{run.source}: stopped when {rule}, so ordinary intervals and tests are not valid; "
+                "hate rate --sequential gives valid ones"
             )
 
 

@@ -107,17 +107,17 @@ class CompareResult(PictureResult):
         raise UsageError("plot: there are no groups to draw; compare with by=COLUMN")
 
 
-def compare(transcripts: Transcripts, options: CompareOptions | None = None, **settings: Any) -> CompareResult:
+@extendable
+def compare(transcripts: Transcripts, *, options: CompareOptions) -> CompareResult:
     """Is A better than B? McNemar's test, replication by design, and verdicts, of two or more transcripts.
 
-    Options are those of the command, with underscores: `harness.compare(["wisard", "witch"], by="truth")`. With
-    `unpaired=True` the transcripts are of other inputs in the same strata.
+    >>> harness.compare(["wisard", "witch"], by="truth")
+
+    With `unpaired=True` the transcripts are of other inputs in the same strata.
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned.
     """
-    return _compare(transcripts, CompareOptions.given(options, settings))
-
-
-@extendable
-def _compare(transcripts: Transcripts, options: CompareOptions) -> CompareResult:
     for name in ("baseline", "items", "intersect") if options.unpaired else ():
         if getattr(options, name):
             raise UsageError(f"--unpaired matches no cases, so --{name} has nothing to work on")
@@ -143,18 +143,23 @@ def _compare(transcripts: Transcripts, options: CompareOptions) -> CompareResult
 _OF_A_TABLE = (ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "items")
 
 
-def compare_table(words: Sequence[str], options: CompareOptions | None = None, **settings: Any) -> CompareResult:
-    """A 2 x 2 table that somebody typed: both failed, only A succeeded, only B succeeded, both succeeded."""
-    options = CompareOptions.given(options, settings)
+def compare_table(counts: Sequence[int | str], *, options: CompareOptions) -> CompareResult:
+    """Compare two algorithms by four counts, where there are no transcripts: McNemar's test, and an interval.
+
+    >>> harness.compare_table([58, 31, 9, 902])
+
+    Args:
+        counts: How often both failed, only A succeeded, only B succeeded, both succeeded.
+    """
     of_counts = [entry.options for entry in asked_for(options) if not entry.reads_columns]
-    why = "--table is four counts, without cases or columns"
+    why = "four counts have no cases or columns"
     CompareOptions.taken_from(options).refuse_others(why, *_OF_A_TABLE, *of_counts)
-    return _compare_table(words, options)
+    return _compare_table(counts, options=options)
 
 
 @extendable
-def _compare_table(words: Sequence[str], options: CompareOptions) -> CompareResult:
-    return CompareResult(compare_runs(runs_of_table(words), options))
+def _compare_table(counts: Sequence[int | str], *, options: CompareOptions) -> CompareResult:
+    return CompareResult(compare_runs(runs_of_table([str(count) for count in counts]), options))
 
 
 # Options that look at more of a record than its outcome, score, time, stratum and PSU.

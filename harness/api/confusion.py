@@ -77,15 +77,14 @@ class ConfusionResult(PictureResult):
         return plot_difference(labels, matrix_difference(first, other).tolist(), options, name=name)
 
 
-def confusion(transcripts: Transcripts, options: ConfusionOptions | None = None, **settings: Any) -> ConfusionResult:
+@extendable
+def confusion(transcripts: Transcripts, *, options: ConfusionOptions) -> ConfusionResult:
     """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
 
-    Options are those of the command, with underscores: `harness.confusion("wisard", threshold=5)`.
+    >>> harness.confusion("wisard", threshold=5)
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
-    return _confusion(transcripts, ConfusionOptions.given(options, settings))
-
-
-@extendable
-def _confusion(transcripts: Transcripts, options: ConfusionOptions) -> ConfusionResult:
     opened = open_transcripts(transcripts, options)
     return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)

@@ -103,13 +103,13 @@ class CurveResult(PictureResult):
 
     def gnuplot(self, path: str | Path, options: CurvePictureOptions | None = None, **settings: Any) -> str:
         """A gnuplot script with the data in it; the picture goes beside `path`. Settings are as for `picture`."""
-        given = CurvePictureOptions.given(options, as_words(settings))
+        given = options or CurvePictureOptions.of(as_words(settings))
         chart = curve_chart(self.view, self.curves, self.confidence, self._axes(given))
         return chart_script(chart, Path(path), given)
 
     def scores_picture(self, options: PictureOptions | None = None, **settings: Any) -> Picture:
         """How the scores of positives and negatives are distributed; settings are as for `picture`."""
-        return plot_scores(self.curves, PictureOptions.given(options, as_words(settings)))
+        return plot_scores(self.curves, options or PictureOptions.of(as_words(settings)))
 
     def plot_scores(
         self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any
@@ -125,7 +125,7 @@ class CurveResult(PictureResult):
 
 
 @extendable
-def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOptions) -> CurveResult:
+def threshold_curves(view: CurveView, transcripts: Transcripts, *, options: CurveOptions) -> CurveResult:
     """Curves over a threshold."""
     opened = open_transcripts(transcripts, options, told_apart=not (options.swept or options.repeated))
     runs = at_iou(opened.runs(), options.iou) if isinstance(options, PrOptions) else opened.runs()
@@ -140,7 +140,7 @@ def threshold_curves(view: CurveView, transcripts: Transcripts, options: CurveOp
 
 
 @extendable
-def object_curves(view: CurveView, transcripts: Transcripts, options: FrocOptions) -> CurveResult:
+def object_curves(view: CurveView, transcripts: Transcripts, *, options: FrocOptions) -> CurveResult:
     """Curves over the false positives per image."""
     opened = open_transcripts(transcripts, options)
     return CurveResult(view, free_response_curves(opened.runs(), options), options.confidence, opened.notes)

@@ -4,7 +4,7 @@ The commands are made of the views. What takes long to import is imported when a
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.options.curves import CmcOptions, CurveOptions, FrocOptions, PrOptions
 from harness.report.curve_view import (
@@ -53,14 +53,17 @@ ROC = CurveView(
 )
 
 
-def roc(transcripts: "Transcripts", options: CurveOptions | None = None, **settings: Any) -> "CurveResult":
+def roc(transcripts: "Transcripts", *, options: CurveOptions) -> "CurveResult":
     """ROC curves of one or several transcripts, with areas, bands and operating points.
 
-    Options are those of the command, with underscores: `harness.roc(["wisard", "witch"], at="fpr=0.01")`.
+    >>> harness.roc(["wisard", "witch"], at="fpr=0.01")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import threshold_curves
 
-    return threshold_curves(ROC, transcripts, CurveOptions.given(options, settings))
+    return threshold_curves(ROC, transcripts, options=options)
 
 
 DET = CurveView(
@@ -92,11 +95,17 @@ DET = CurveView(
 )
 
 
-def det(transcripts: "Transcripts", options: CurveOptions | None = None, **settings: Any) -> "CurveResult":
-    """DET curves: both error rates against each other; see `roc`."""
+def det(transcripts: "Transcripts", *, options: CurveOptions) -> "CurveResult":
+    """DET curves: both error rates against each other.
+
+    >>> harness.det(["wisard", "witch"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+    """
     from harness.api.curve_result import threshold_curves
 
-    return threshold_curves(DET, transcripts, CurveOptions.given(options, settings))
+    return threshold_curves(DET, transcripts, options=options)
 
 
 PR = CurveView(
@@ -124,11 +133,17 @@ PR = CurveView(
 )
 
 
-def pr(transcripts: "Transcripts", options: PrOptions | None = None, **settings: Any) -> "CurveResult":
-    """Curves of precision over recall; see `roc`."""
+def pr(transcripts: "Transcripts", *, options: PrOptions) -> "CurveResult":
+    """Curves of precision over recall.
+
+    >>> harness.pr(["wisard", "witch"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+    """
     from harness.api.curve_result import threshold_curves
 
-    return threshold_curves(PR, transcripts, PrOptions.given(options, settings))
+    return threshold_curves(PR, transcripts, options=options)
 
 
 FROC = CurveView(
@@ -156,14 +171,17 @@ FROC = CurveView(
 )
 
 
-def froc(transcripts: "Transcripts", options: FrocOptions | None = None, **settings: Any) -> "CurveResult":
+def froc(transcripts: "Transcripts", *, options: FrocOptions) -> "CurveResult":
     """Free-response curves of one or several transcripts of tests of task boxes.
 
-    Options are those of the command, with underscores: `harness.froc(["blobs", "relief"], psu="scene")`.
+    >>> harness.froc(["blobs", "relief"], psu="scene")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import object_curves
 
-    return object_curves(FROC, transcripts, FrocOptions.given(options, settings))
+    return object_curves(FROC, transcripts, options=options)
 
 
 CMC = CurveView(
@@ -192,14 +210,17 @@ CMC = CurveView(
 )
 
 
-def cmc(given: "Given | Sequence[Given]", options: CmcOptions | None = None, **settings: Any) -> "CurveResult":
-    """Cumulative match curves of transcripts of rank tests and of similarity matrices (.npy, .csv, .tsv, .parquet).
+def cmc(given: "Given | Sequence[Given]", *, options: CmcOptions) -> "CurveResult":
+    """Cumulative match curves of transcripts of rank tests, and of similarity matrices.
 
-    Options are those of the command, with underscores: `harness.cmc("faces.npy", gallery="session=1")`.
+    >>> harness.cmc("faces.npy", gallery="session=1")
+
+    Args:
+        given: Transcripts, or files of matrices (.npy, .csv, .tsv, .parquet); one or several.
     """
     from harness.api.identification import rank_curves
 
-    return rank_curves(CMC, given, CmcOptions.given(options, settings))
+    return rank_curves(CMC, given, options=options)
 
 
 # The views by the names of their commands.

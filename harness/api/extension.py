@@ -31,18 +31,17 @@ class Extension(ABC, Generic[O, R]):
 
 
 def extendable(command: F) -> F:
-    """Let extensions change the options of a command, its last argument, and add to its result."""
+    """Let extensions change the options of a command, and add to its result."""
 
     @wraps(command)
-    def extended(*arguments: Any) -> Any:
-        *others, given = arguments
+    def extended(*arguments: Any, options: OptionSet) -> Any:
+        given = options
         extensions = {entry.name: entry.load(Extension)() for entry in asked_for(given)}  # type: ignore[type-abstract]
-        options = given
         for name, extension in extensions.items():
             options = extension.prepare(options)
             if name not in {entry.name for entry in asked_for(options)}:
                 raise UsageError(f"hate.options: {name}: its extension takes back the option that asks for it")
-        result = command(*others, options)
+        result = command(*arguments, options=options)
         additions = {name: extension.add(result, given) for name, extension in extensions.items()}
         for name, addition in additions.items():
             if not isinstance(addition, Addition):

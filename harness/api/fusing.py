@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from harness.analysis.fusion import FusedAnswers
 
 
-def fuse(transcripts: Transcripts, options: FuseOptions | None = None, **settings: Any) -> RunResult:
-    """Combine runs of one test into one: `harness.fuse(["wisard", "witch"], rule="ranks", output="both.jsonl")`."""
+def fuse(transcripts: Transcripts, *, options: FuseOptions) -> RunResult:
+    """Combine the answers of several runs of one test into a transcript like any other.
+
+    >>> harness.fuse(["wisard", "witch"], rule="ranks", output="both.jsonl")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned.
+    """
     from harness.analysis.fusion import fuse_runs
     from harness.analysis.rate_errors import rate_of_transcript
 
-    options = FuseOptions.given(options, settings)
     opened = open_transcripts(transcripts, options)
     learn = open_transcripts(options.learn, options, told_apart=False) if options.learn else OpenedTranscripts([])
     fused = fuse_runs(opened.runs(), options, learn.runs())

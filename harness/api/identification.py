@@ -23,7 +23,7 @@ from harness.transcript.storage import is_parquet_transcript
 
 
 @extendable
-def rank_curves(view: CurveView, given: Given | Sequence[Given], options: CmcOptions) -> CurveResult:
+def rank_curves(view: CurveView, given: Given | Sequence[Given], *, options: CmcOptions) -> CurveResult:
     """Curves over the rank."""
     ranked, notes = ranks_of(given, options)
     return CurveResult(view, [match_curve(ranks, options) for ranks in ranked], options.confidence, notes)

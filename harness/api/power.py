@@ -88,15 +88,15 @@ class RuleResult(Result):
         return rule_table(self.design_effect, self.three, self.thirty)
 
 
-def power(
-    transcripts: Transcripts | None = None, options: PowerOptions | None = None, **settings: Any
-) -> PowerResult | RuleResult:
+def power(transcripts: Transcripts | None = None, *, options: PowerOptions) -> PowerResult | RuleResult:
     """Plan a test, from figures or from one or two pilot transcripts.
 
-    Options are those of the command, with underscores: `harness.power(difference=0.02, discordance=0.1)`,
-    `harness.power(["wisard", "witch"], difference=0.02)`.
+    >>> harness.power(difference=0.02, discordance=0.1)
+    >>> harness.power(["wisard", "witch"], difference=0.02)
+
+    Args:
+        transcripts: One or two pilot runs; names, paths, URLs, or what `run`, `read` and `fuse` returned.
     """
-    options = PowerOptions.given(options, settings)
     if options.rates is not None and len(options.rates) > 2:
         raise UsageError(f"--rates: {len(options.rates)} rates; expected one or two")
     sample = planned_sample(options)

@@ -1,24 +1,17 @@
-"""Each transcript by itself from Python: `rate`; and runs that were looked at while they grew, `--sequential`."""
+"""Transcripts by themselves from Python: `rate`; and runs that are looked at while they grow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
-from harness.analysis.sequential import SequentialComparison, compare_sequentially, sequential_json
+from harness.analysis.sequential import SequentialComparison, sequential_json
+from harness.analysis.sequential import compare_sequentially as compare_runs
 from harness.api.extension import extendable
 from harness.api.result import PictureResult, Result
-from harness.api.transcripts import OpenedTranscripts, Transcripts, development_runs, open_transcripts
-from harness.errors import UsageError
-from harness.options import (
-    ConfidenceOptions,
-    DesignOptions,
-    DownloadOptions,
-    PartialOptions,
-    PictureOptions,
-    SeedOptions,
-)
-from harness.options.comparing import CompareOptions, IntersectOptions, RateOptions
+from harness.api.transcripts import Transcripts, development_runs, open_transcripts
+from harness.options import PictureOptions
+from harness.options.comparing import RateOptions, SequentialOptions
 from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
@@ -68,16 +61,15 @@ class RateResult(PictureResult):
         return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, options)
 
 
-def rate(transcripts: Transcripts, options: RateOptions | None = None, **settings: Any) -> RateResult:
+@extendable
+def rate(transcripts: Transcripts, *, options: RateOptions) -> RateResult:
     """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
 
-    Options are those of the command, with underscores: `harness.rate("wisard", by="truth", statistic="rate,tpr")`.
+    >>> harness.rate("wisard", by="truth", statistic="rate,tpr")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
-    return _rate(transcripts, RateOptions.given(options, settings))
-
-
-@extendable
-def _rate(transcripts: Transcripts, options: RateOptions) -> RateResult:
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
     replication = Replication(confidence=options.confidence, seed=options.seed)
@@ -109,24 +101,16 @@ class SequentialResult(Result):
         return any(pair.a == first and pair.interval.high < 0 for pair in self.comparison.pairs)
 
 
-# Options that mean something for runs that are looked at while they grow; only the cases that all have count anyway.
-_TAKEN = (
-    "sequential",
-    "statistic",
-    IntersectOptions,
-    DesignOptions,
-    ConfidenceOptions,
-    SeedOptions,
-    PartialOptions,
-    DownloadOptions,
-)
+def compare_sequentially(transcripts: Transcripts, *, options: SequentialOptions) -> SequentialResult:
+    """The rates of the whole test, and the differences of every two runs, however often one has looked at them.
 
+    The intervals also hold for runs that stopped early. Only the cases that all transcripts have count.
 
-def sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> SequentialResult:
-    """The rates of the transcripts, and the differences of every two."""
-    kind = CompareOptions if isinstance(options, CompareOptions) else RateOptions
-    kind.taken_from(options).refuse_others("--sequential is for plain rates", *_TAKEN)
-    if options.statistic not in (None, "rate"):
-        raise UsageError(f"--sequential is for the rate, not for --statistic {options.statistic}")
-    comparison = compare_sequentially(opened.runs(), options, confidence=options.confidence, partial=options.partial)
+    >>> harness.compare_sequentially(["mine.jsonl", "wisard"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+    """
+    opened = open_transcripts(transcripts, options)
+    comparison = compare_runs(opened.runs(), options, confidence=options.confidence, partial=options.partial)
     return SequentialResult(comparison, opened.notes)

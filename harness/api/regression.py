@@ -15,6 +15,7 @@ from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Trial
 from harness.options import DownloadOptions, Range, option
+from harness.options.comparing import CompareOptions
 from harness.site.find_transcripts import Source
 from harness.transcript.read import open_transcript
 
@@ -175,5 +176,5 @@ def _not_worse(baseline: Source, path: Path) -> Requirement:
     """This run against a stored one, by the paired test that fits how the cases were sampled."""
     from harness.api.comparisons import compare  # scipy is not needed without it
 
-    comparison = compare([Source(path, str(path), "this-run"), baseline])
+    comparison = compare([Source(path, str(path), "this-run"), baseline], options=CompareOptions())
     return Requirement(f"not worse than {baseline.known_as}", not comparison.first_is_worse, comparison.verdicts[0])

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from harness import __version__
 from harness.analysis.align import AlignedRuns, Run, align, names_of
@@ -296,12 +295,14 @@ def check_report(path: Path) -> None:
         pdf_library()
 
 
-def make_report(transcripts: Transcripts, options: ReportOptions | None = None, **settings: Any) -> Report:
-    """The data sheet of one transcript, or the comparison of several: `make_report("wisard").write("sheet.html")`.
+def make_report(transcripts: Transcripts, *, options: ReportOptions) -> Report:
+    """The data sheet of one transcript, or the comparison of several.
 
-    Options are those of the command, with underscores.
+    >>> harness.make_report("wisard").write("sheet.html")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
-    options = ReportOptions.given(options, settings)
     return report_of(ReportMaterial(open_transcripts(transcripts, options), options))
 
 

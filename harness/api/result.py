@@ -164,7 +164,7 @@ class PictureResult(Result):
 
     def picture_options(self, options: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
         """The options of a picture, which are given as one object or by keyword."""
-        return self.pictured.given(options, as_words(settings))
+        return options or self.pictured.of(as_words(settings))
 
     def plot(
         self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any

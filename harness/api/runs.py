@@ -1,6 +1,6 @@
 """Tests and runs from Python: `load_test` and `run`, which the commands call too."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,10 +69,17 @@ class RunCallOptions(PlanOptions, StopOptions):
 
 
 def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False) -> CaseSet:
-    """A test by name, NAME@VERSION, path or address, with its data at hand.
+    """A test with its data at hand.
+
+    >>> len(harness.load_test("hdigits"))
 
     It has a length, the number of cases; going through it gives each case with `id`, `input`, `expect`, `positive`,
-    `truth` and `columns`. `libraries` are more folders to find tests in; `offline` keeps away from the network.
+    `truth` and `columns`.
+
+    Args:
+        name: Its name, NAME@VERSION, path or URL.
+        libraries: More folders to find tests in.
+        offline: Do not use the network: only what is here or in the cache.
     """
     with network(OfflineOptions(offline=offline)):
         script = find_test(str(name), libraries, note)
@@ -82,27 +89,26 @@ def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool 
 def run(
     test: AnyTest,
     interface: object = None,
-    options: RunCallOptions | None = None,
     *,
+    options: RunCallOptions,
     name: str | None = None,
     progress: Progress | None = None,
-    **settings: Any,
 ) -> "RunResult":
     """Run a test and leave a transcript, as `hate run` does.
 
-    `interface` is a function `(case, params)` that returns an answer; a class or an object with `answer`, and perhaps
-    `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; or a path.
-    None is `interface.py` or `interface.toml` in the working folder. `name` is what the algorithm is to be called.
-
-    The options are those of the command: `params` (values by name), `output` (by default transcripts/TEST/NAME.jsonl,
-    or -2, -3 where that exists), `force`, `resume`, `retry_errors`, `jobs` (a number, or "auto"), `timeout`,
-    `memory`, `no_network`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, `offline`, `isolate`, and,
-    where these parts are installed, `cluster` (a Dask scheduler, "tcp://host:8786", or "local:4") and `no_vary`.
+    >>> harness.run("hdigits", lambda case, params: "3", name="threes")
 
     A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
     waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: A function `(case, params)` that returns an answer; a class or an object with `answer`, and perhaps
+            `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; a
+            path; by default `interface.py` or `interface.toml` in the working folder.
+        name: What the algorithm is to be called.
+        progress: Is told how far the run is.
     """
-    options = RunCallOptions.given(options, with_assignments(settings))
     with network(options):
         plan = make_plan(test, interface, options, name=name)
     return finish_run(plan, run_plan(plan, options.target, progress or NoProgress()))
@@ -134,23 +140,6 @@ def network(options: OfflineOptions) -> Iterator[None]:
         yield
     finally:
         go_online()
-
-
-def with_assignments(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with `params` as the command line has them: NAME=VALUE each, commas between several values."""
-    params = settings.get("params", ())
-    if isinstance(params, Mapping):
-        params = tuple(f"{name}={_values_text(name, value)}" for name, value in params.items())
-    return {**settings, "params": params} if "params" in settings else dict(settings)
-
-
-def _values_text(name: str, value: Any) -> str:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return str(value)
-    texts = [str(item) for item in value]
-    if wrong := next((text for text in texts if "," in text), None):
-        raise UsageError(f"params: {name}: '{wrong}' has a comma, which separates values; run it by itself")
-    return ",".join(texts)
 
 
 @dataclass(frozen=True, repr=False)

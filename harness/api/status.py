@@ -35,7 +35,7 @@ class StatusOptions(OptionSet):
 
     every: float = option(
         "--every SECONDS",
-        "How long to look at a run that is under way, to see how fast it is; with --watch, how often.",
+        "How long to look at a run that is under way, to see how fast it is, and how often a run is watched.",
         default=1.0,
         parse=seconds,
         within=SECONDS,
@@ -149,12 +149,16 @@ class RunWatch:
         return Speed(passed, overall, recent, now - then)
 
 
-def status(run: str | Path | None = None, options: StatusOptions | None = None, **settings: Any) -> StatusResult:
-    """How far a run is: `harness.status("transcripts/hdigits/mine.jsonl")`; without a name, the newest one here.
+def status(run: str | Path | None = None, *, options: StatusOptions) -> StatusResult:
+    """How far a run is, finished or not.
+
+    >>> harness.status("transcripts/hdigits/mine.jsonl")
 
     A run that is under way is looked at twice, `every` seconds apart, to see how fast it is now.
+
+    Args:
+        run: The name of an algorithm, or the file of its transcript; by default the newest one here.
     """
-    options = StatusOptions.given(options, settings)
     watch = RunWatch(find_run(run))
     try:
         result = watch.look()

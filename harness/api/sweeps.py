@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
 from harness.api.result import PictureResult
-from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note, with_assignments
+from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
 from harness.engine.progress import NoProgress, Progress
@@ -41,6 +41,7 @@ from harness.options import (
     PlotOptions,
     Range,
     Writes,
+    assignments,
     option,
 )
 from harness.params import Value
@@ -69,6 +70,7 @@ class ValuesOptions(OptionSet):
         "--param NAME=VALUES",
         "A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; may be repeated.",
         completion="param",
+        from_python=assignments,
     )
     fresh: bool = option("--fresh", "Run everything, also what was run before.", default=False)
 
@@ -191,23 +193,24 @@ class SweepResult(PictureResult):
 def sweep(
     test: AnyTest,
     interface: object = None,
-    options: SweepOptions | None = None,
     *,
+    options: SweepOptions,
     name: str | None = None,
     progress: Progress | None = None,
-    **settings: Any,
 ) -> SweepResult:
     """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
 
-    `params` are values by name, `{"threshold": [0, 0.5, 1], "tuples": "2:8:2"}`, or what `--param` takes. A decision
-    parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again, except those
-    of a function of your own program, whose digest does not tell everything that its answers depend on.
+    >>> harness.sweep("hdigits", "wisard", params={"threshold": [0, 10, 20], "tuples": "64:128:32"})
 
-    The test, the interface and `name` are as for `run`. The other options are those of the command: `sample`, `latin`,
-    `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters), `fresh`, `jobs`,
-    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, and `cluster`, where it is installed.
+    A decision parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again,
+    except those of a function of your own program, whose digest does not tell everything that its answers depend on.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: Is told how far the runs are.
     """
-    options = SweepOptions.given(options, with_assignments(settings))
     with network(options):
         parts = find_parts(
             test,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.analysis.cases import CaseSelection, select_cases
 from harness.analysis.run_identity import run_names
 from harness.api.cases import CasesResult, show_cases
+from harness.api.keywords import spelled_in_python
 from harness.api.result import Result
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.outputs import refuse_inputs
@@ -191,9 +192,18 @@ class Transcript(Result):
 
         return read_columns(self.path, name=self.source.name)
 
-    def cases(self, options: CaseOptions | None = None, **settings: Any) -> CasesResult:
+    def cases(
+        self,
+        *,
+        outcome: str | Sequence[str] = (),
+        where: str | Sequence[str] = (),
+        sort: str | Sequence[str] = (),
+        limit: int | None = None,
+    ) -> CasesResult:
         """Some of the cases: `outcome="FP"`, `where="truth=4"`, `sort="-score"`, `limit=10`."""
-        return show_cases(self.source, CaseOptions.given(options, settings))
+        with spelled_in_python(CaseOptions):
+            options = CaseOptions.of({"outcome": outcome, "where": where, "sort": sort, "limit": limit})
+            return show_cases(self.source, options)
 
     def payload(self) -> Any:
         """As `hate show` gives it."""
@@ -222,9 +232,15 @@ class Transcript(Result):
         return f"<Transcript {self.source.name}: {run_line(self._view.run)}>"
 
 
-def read(name: Given, **options: Any) -> Transcript:
-    """A transcript by name, path or URL: `harness.read("wisard")`; options are those of downloads."""
-    opened = open_transcripts(name, DownloadOptions.of(options))
+def read(name: Given, *, options: DownloadOptions) -> Transcript:
+    """A transcript: its header, its counts, its records.
+
+    >>> harness.read("wisard").counts
+
+    Args:
+        name: A name, path or URL, or what `run` or `load` returned.
+    """
+    opened = open_transcripts(name, options)
     source = opened.only
     with open_transcript(source.path, name=source.name) as reader:
         return Transcript(source, reader.header, tuple(opened.notes))

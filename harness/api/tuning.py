@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.decisions import Setting
 from harness.api.result import PictureResult
-from harness.api.runs import AnyTest, network, note, with_assignments
+from harness.api.runs import AnyTest, network, note
 from harness.api.sweeps import (
     ValuesOptions,
     batch_remarks,
@@ -88,21 +88,23 @@ class TuneOptions(ValuesOptions, SeedOptions, PlotOptions, RunOptions, LibraryOp
 def tune(
     test: AnyTest,
     interface: object = None,
-    options: TuneOptions | None = None,
     *,
+    options: TuneOptions,
     name: str | None = None,
     progress: Progress | None = None,
-    **settings: Any,
 ) -> "TuneResult":
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
-    `params` are as for `sweep`; the test, the interface and `name` are as for `run`. The other options are those of the
-    command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
-    `jobs`, `timeout`, `limit`, `libraries`, and `cluster`, where it is installed.
+    >>> harness.tune("hdigits", "wisard", params={"tuples": [64, 128], "bits": "6:10:2"}, goal="f1")
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: Is told how far the runs are.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 
-    options = TuneOptions.given(options, with_assignments(settings))
     with network(options):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         goal = parse_goal(options.goal, parts.script.task)

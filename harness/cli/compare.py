@@ -16,14 +16,16 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import OverwriteOptions, PlotOptions, Writes, option
+from harness.options import OptionSet, OverwriteOptions, PlotOptions, SeedOptions, Writes, option
 from harness.options.comparing import (
     ByOptions,
     CompareOptions,
     ConfusionOptions,
     FuseOptions,
+    IntersectOptions,
     RateOptions,
     ReportOptions,
+    SequentialOptions,
 )
 from harness.options.pictures import WIDTHS, inches
 from harness.options.power import PowerOptions
@@ -46,7 +48,17 @@ class GroupPlotOptions(ByOptions, PlotOptions):
     )
 
 
-class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
+class SequentialCommandOptions(OptionSet):
+    """Runs that are looked at while they grow, or that stopped early."""
+
+    sequential: bool = option(
+        "--sequential",
+        "Intervals for this whole test that stay valid however often one looks, and for runs that stopped early.",
+        default=False,
+    )
+
+
+class CompareCommandOptions(CompareOptions, GroupPlotOptions, SequentialCommandOptions, FormatOptions):
     """Options of `hate compare`, and how to print."""
 
     typed: bool = option(
@@ -64,7 +76,7 @@ class CompareCommandOptions(CompareOptions, GroupPlotOptions, FormatOptions):
     )
 
 
-class RateCommandOptions(RateOptions, GroupPlotOptions, TestRunOptions, FormatOptions):
+class RateCommandOptions(RateOptions, GroupPlotOptions, SequentialCommandOptions, TestRunOptions, FormatOptions):
     """Options of `hate rate`, how to run a test first, and how to print."""
 
 
@@ -102,11 +114,11 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
 
     result: Any
     if options.typed:
-        result = compare_table(transcripts, options)
+        result = compare_table(transcripts, options=options)
     else:
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
-        result = _sequential(opened, options) if options.sequential else compare(opened, options)
+        result = _sequential(opened, options) if options.sequential else compare(opened, options=options)
     # Before anything is printed: where nobody has said what is worse, it is refused.
     is_worse = options.fail_if_worse and result.first_is_worse
     # A picture that cannot be drawn is refused before anything is printed, too.
@@ -141,7 +153,7 @@ def rate_command(transcripts: Sequence[str], options: RateCommandOptions) -> Non
         return
     if "ece" not in (options.statistic or "").split(","):
         _check_numbers_plot(opened, options)
-    result = rate(opened, options)
+    result = rate(opened, options=options)
     draw(result, options)
     emit_result(result, options.style)
 
@@ -162,7 +174,7 @@ def confusion_command(transcripts: Sequence[str], options: ConfusionCommandOptio
     check_plot(options.plot)
     from harness.api.confusion import confusion
 
-    result = confusion(find_or_run(transcripts, options), options)
+    result = confusion(find_or_run(transcripts, options), options=options)
     draw(result, options)
     emit_result(result, options.style)
 
@@ -204,10 +216,18 @@ def _check_numbers_plot(opened: OpenedTranscripts, options: GroupPlotOptions) ->
         raise UsageError(_NOTHING_TO_DRAW)
 
 
-def _sequential(opened: OpenedTranscripts, options: CompareOptions | RateOptions) -> "SequentialResult":
-    from harness.api.rates import sequential
+# What else may be said of runs that are looked at while they grow.
+_BESIDE_SEQUENTIAL = (SequentialOptions, SequentialCommandOptions, SeedOptions, IntersectOptions, "statistic")
 
-    return sequential(opened, options)
+
+def _sequential(opened: OpenedTranscripts, options: CompareCommandOptions | RateCommandOptions) -> "SequentialResult":
+    from harness.api.rates import compare_sequentially
+
+    kind = CompareOptions if isinstance(options, CompareOptions) else RateOptions
+    kind.taken_from(options).refuse_others("--sequential is for plain rates", *_BESIDE_SEQUENTIAL)
+    if options.statistic not in (None, "rate"):
+        raise UsageError(f"--sequential is for the rate, not for --statistic {options.statistic}")
+    return compare_sequentially(opened, options=SequentialOptions.taken_from(options))
 
 
 class PowerCommandOptions(PowerOptions, PlotOptions, FormatOptions):
@@ -244,7 +264,7 @@ def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> N
 
     if options.pilot and not transcripts:
         raise UsageError("--from: name one or two transcripts")
-    result = power(find_transcripts(transcripts, options) if transcripts else None, options)
+    result = power(find_transcripts(transcripts, options) if transcripts else None, options=options)
     emit_result(result, options.style)
     if isinstance(result, PowerResult):
         draw(result, options, width=options.picture_width)
@@ -272,7 +292,7 @@ def fuse_command(transcripts: Sequence[str], options: FuseCommandOptions) -> Non
     """
     from harness.api.fusing import fuse
 
-    emit_result(fuse(find_transcripts(transcripts, options), options), options.style)
+    emit_result(fuse(find_transcripts(transcripts, options), options=options), options.style)
 
 
 class ReportCommandOptions(ReportOptions, OverwriteOptions):
@@ -298,7 +318,7 @@ def report_command(transcripts: Sequence[str], options: ReportCommandOptions) ->
     from harness.api.reports import check_report, make_report
 
     check_report(options.output)
-    made = make_report(find_transcripts(transcripts, options), options)
+    made = make_report(find_transcripts(transcripts, options), options=options)
     made.write(options.output, force=options.force)
     for text in made.remarks:
         remark(f"hate: {text}")

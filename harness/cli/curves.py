@@ -80,7 +80,7 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         if given.get("zoom") and options.axes == "log":
             raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
         opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
-        result: CurveResult = getattr(curves, view.name)(opened, options)
+        result: CurveResult = getattr(curves, view.name)(opened, options=options)
         _draw(result, options)
         emit_result(result, options.style)
         if "scores" in given:
@@ -97,7 +97,7 @@ class CmcCommandOptions(CmcOptions, CurveCommandOptions):
 def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
     """The same for ranks, which may be of matrices."""
     check_plot(options.plot)
-    result = curves.cmc(find_ranks(transcripts, options), options)
+    result = curves.cmc(find_ranks(transcripts, options), options=options)
     _draw(result, options)
     emit_result(result, options.style)
 

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from harness.api.keywords import help_text
 from harness.cli.completion import COMPLETIONS, complete_test, complete_transcript
 from harness.errors import OutputError, UsageError
-from harness.options import DeclaredOption, OptionSet, OptionSpec, Range, Writes, declared_options, option
+from harness.options import DeclaredOption, OptionError, OptionSet, Range, Writes, declared_options, option
 from harness.report.formats import TABULAR as TABULAR
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -119,7 +120,10 @@ def add_foreign_options(command: click.Command) -> None:
 
 
 def _option_values(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:
-    options = kind(**given)
+    try:
+        options = kind(**given)
+    except OptionError as error:
+        raise UsageError(error.on_the_command_line) from None
     if given.get("offline"):
         from harness.site.config import go_offline, go_online
 
@@ -166,7 +170,7 @@ def _files_named(values: Iterable[Any]) -> Iterator[Path]:
 def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     spec = declared.spec
     settings: dict[str, Any] = {
-        "help": _help(spec),
+        "help": help_text(spec),
         "hidden": spec.hidden,
         "required": declared.required,
     }
@@ -189,15 +193,6 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     if spec.completion is not None:
         settings["shell_complete"] = COMPLETIONS[spec.completion]
     return click.option(*spec.flags, declared.name, **settings)
-
-
-def _help(spec: OptionSpec) -> str:
-    text = spec.help() if callable(spec.help) else spec.help
-    if "{measures}" not in text:
-        return text
-    from harness.measures import measures_for_help
-
-    return text.replace("{measures}", measures_for_help())
 
 
 def _click_type(declared: DeclaredOption) -> "click.ParamType[Any]":

@@ -32,7 +32,7 @@ def status_command(file: str | None, options: StatusCommandOptions) -> None:
     hate status transcripts/hdigits/mine.jsonl --watch
     """
     if not options.watch:
-        emit_result(status(file, options), options.style)
+        emit_result(status(file, options=options), options.style)
         return
     watch, state = RunWatch(find_run(file)), RunState.RUNNING
     while state is RunState.RUNNING:

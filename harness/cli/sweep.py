@@ -27,7 +27,7 @@ def sweep_command(test: str, options: SweepCommandOptions) -> int:
     \b
     hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
-    result = sweep(test, options.interface, options, progress=progress())
+    result = sweep(test, options.interface, options=options, progress=progress())
     emit_result(result, options.style)
     return 1 if result.all_errors else 0
 
@@ -47,4 +47,4 @@ def tune_command(test: str, options: TuneCommandOptions) -> None:
     \b
     hate tune hdigits --interface wisard --param threshold=0,5,10
     """
-    emit_result(tune(test, options.interface, options, progress=progress()), options.style)
+    emit_result(tune(test, options.interface, options=options, progress=progress()), options.style)

@@ -2,6 +2,7 @@
 
 from harness.options.declaration import (
     DeclaredOption,
+    OptionError,
     OptionSet,
     OptionSpec,
     Range,
@@ -29,6 +30,7 @@ from harness.options.shared import (
     PartialOptions,
     ReplicationOptions,
     SeedOptions,
+    assignments,
     byte_count,
     checked_directions,
     seconds,
@@ -52,6 +54,7 @@ __all__ = [
     "LibraryOptions",
     "OfflineOptions",
     "OperatingOptions",
+    "OptionError",
     "OptionSet",
     "OptionSpec",
     "OverwriteOptions",
@@ -63,6 +66,7 @@ __all__ = [
     "ReplicationOptions",
     "SeedOptions",
     "Writes",
+    "assignments",
     "byte_count",
     "checked_directions",
     "declared_options",

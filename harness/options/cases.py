@@ -18,7 +18,7 @@ class CaseOptions(OptionSet):
     )
     where: tuple[str, ...] = option(
         "--where COLUMN=VALUE",
-        "Only cases for which this holds (also !=, <, <=, >, >=); if repeated, all must hold.",
+        "Only cases for which this holds (also !=, <, <=, >, >=); of several, all must hold.",
         default=(),
     )
     sort: tuple[str, ...] = option(

@@ -34,16 +34,6 @@ class IntersectOptions(OptionSet):
     intersect: bool = option("--intersect", "Use only the cases that all transcripts have.", default=False)
 
 
-class SequentialOptions(OptionSet):
-    """Runs that are looked at while they grow, or that stopped early."""
-
-    sequential: bool = option(
-        "--sequential",
-        "Intervals for this whole test that stay valid however often one looks, and for runs that stopped early.",
-        default=False,
-    )
-
-
 class ContrastOptions(OptionSet):
     """What is compared, with whom, and how p-values of several pairs are corrected."""
 
@@ -70,7 +60,6 @@ class CompareOptions(
     OperatingOptions,
     DesignOptions,
     ReplicationOptions,
-    SequentialOptions,
     IntersectOptions,
     PartialOptions,
     DownloadOptions,
@@ -99,7 +88,6 @@ class RateOptions(
     DesignOptions,
     ConfidenceOptions,
     SeedOptions,
-    SequentialOptions,
     PartialOptions,
     DownloadOptions,
 ):
@@ -113,6 +101,10 @@ class RateOptions(
         default=None,
         completion="measure",
     )
+
+
+class SequentialOptions(DesignOptions, ConfidenceOptions, PartialOptions, DownloadOptions):
+    """Options of `compare_sequentially`."""
 
 
 class ConfusionOptions(DesignOptions, ConfidenceOptions, IntersectOptions, PartialOptions, DownloadOptions):

@@ -66,6 +66,7 @@ class OptionSpec:
     choices     the words it takes, in any case; of an enumeration all, unless some are named
     within      the range of a number
     parse       text to value; a ValueError or UsageError says what is wrong
+    from_python what is natural in Python, and not text, to what the field holds or what is parsed
     separator   of an option that is given once and has several values, such as COLUMN,COLUMN
     completion  what a shell completes it with, a name in `harness.cli.options.COMPLETIONS`
     hidden      not shown in `--help`
@@ -80,6 +81,7 @@ class OptionSpec:
     choices: tuple[str, ...]
     within: Range | None
     parse: Callable[[str], Any] | None
+    from_python: Callable[[Any], Any] | None
     separator: str | None
     completion: str | None
     hidden: bool
@@ -96,6 +98,7 @@ def option(
     choices: Iterable[str] = (),
     within: Range | None = None,
     parse: Callable[[str], Any] | None = None,
+    from_python: Callable[[Any], Any] | None = None,
     separator: str | None = None,
     completion: str | None = None,
     hidden: bool = False,
@@ -116,6 +119,7 @@ def option(
         choices=tuple(choices),
         within=within,
         parse=parse,
+        from_python=from_python,
         separator=separator,
         completion=completion,
         hidden=hidden,
@@ -124,6 +128,14 @@ def option(
         needs=tuple(needs),
     )
     return dataclasses.field(default=default, metadata={_KEY: spec})
+
+
+class OptionError(UsageError):
+    """A value that an option does not take, as Python writes it; `on_the_command_line` as it is typed."""
+
+    def __init__(self, declared: "DeclaredOption", given: Any, why: object) -> None:
+        super().__init__(f"{declared.name}={given!r}: {why}")
+        self.on_the_command_line = f"{declared.flag} {given}: {why}"
 
 
 @dataclass(frozen=True)
@@ -159,6 +171,8 @@ class DeclaredOption:
             return ()
         if given is None or (not self.required and given is self.default):
             return given
+        if self.spec.from_python is not None and not isinstance(given, str):
+            given = self.spec.from_python(given)
         if not self.several:
             return self._checked(given)
         # Where there are several, a single one may stand by itself.
@@ -173,11 +187,11 @@ class DeclaredOption:
         try:
             value = self._typed(given)
         except (ValueError, TypeError, UsageError) as error:
-            raise UsageError(f"{self.name}={given!r}: {error}") from None
+            raise OptionError(self, given, error) from None
         if self.type is int and abs(value) > MAX_INT:
-            raise UsageError(f"{self.name}={given!r}: not in the range x<={MAX_INT}")
+            raise OptionError(self, given, f"not in the range x<={MAX_INT}")
         if self.spec.within is not None and value not in self.spec.within:
-            raise UsageError(f"{self.name}={given!r}: not in the range {self.spec.within}")
+            raise OptionError(self, given, f"not in the range {self.spec.within}")
         return value
 
     def _chosen(self, given: Any) -> Any:
@@ -185,7 +199,7 @@ class DeclaredOption:
         for choice in self.choices:
             if str(given).casefold() == choice.casefold():
                 return choice
-        raise UsageError(f"{self.name}={given!r}: not one of {', '.join(self.choices)}")
+        raise OptionError(self, given, f"not one of {', '.join(self.choices)}")
 
     def _typed(self, given: Any) -> Any:
         if self.spec.parse is not None and isinstance(given, str):
@@ -242,15 +256,6 @@ class OptionSet:
                 names = sorted(declared.name for declared in declared_options(cls))
                 raise TypeError("; ".join([f"there is no option {name!r}", nearest(name, names), *problems]))
         return cls(**settings)
-
-    @classmethod
-    def given(cls, options: Self | None, settings: Mapping[str, Any]) -> Self:
-        """The options of a call, which gets them as one object or by keyword, and not both."""
-        if options is not None and settings:
-            raise TypeError(f"options were given as an object and by keyword: {', '.join(settings)}")
-        options = cls.of(settings) if options is None else options
-        options.check_needs()
-        return options
 
     @classmethod
     def taken_from(cls, options: "OptionSet") -> Self:

@@ -1,6 +1,6 @@
 """Sets of options that several commands share."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from harness.errors import UsageError
 from harness.options.cores import usable_cores
@@ -185,11 +185,31 @@ class InterfaceOptions(OptionSet):
     )
 
 
+def assignments(params: Mapping[str, object] | Sequence[str]) -> Sequence[str]:
+    """Values by name as the command line has them: NAME=VALUE each, commas between several values."""
+    if not isinstance(params, Mapping):
+        return params
+    return [f"{name}={_values_text(name, value)}" for name, value in params.items()]
+
+
+def _values_text(name: str, value: object) -> str:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return str(value)
+    texts = [str(item) for item in value]
+    if wrong := next((text for text in texts if "," in text), None):
+        raise UsageError(f"params: {name}: '{wrong}' has a comma, which separates values; run it by itself")
+    return ",".join(texts)
+
+
 class ParamOptions(OptionSet):
     """Parameters of the test and of the algorithm."""
 
     params: tuple[str, ...] = option(
-        "--param NAME=VALUE", "Set a parameter; may be repeated.", default=(), completion="param"
+        "--param NAME=VALUE",
+        "Set a parameter; may be repeated.",
+        default=(),
+        completion="param",
+        from_python=assignments,
     )
 
 

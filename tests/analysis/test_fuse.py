@@ -3,7 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -202,9 +202,10 @@ def test_labels_are_weighted_by_how_often_their_programs_were_right(shop: Worksh
         )
         for name, answers in (("good", good), ("poor", poor), ("copy", poor))
     ]  # fmt: skip
-    rates = {}
-    for rule, more in (("majority", []), ("logistic", ["--folds", "5"])):
-        fused = harness.fuse([*files], rule=rule, folds=5 if more else None, output=shop.folder / f"{rule}.jsonl")
+    rates: dict[str, float] = {}
+    settings: list[tuple[Literal["majority", "logistic"], int | None]] = [("majority", None), ("logistic", 5)]
+    for rule, folds in settings:
+        fused = harness.fuse([*files], rule=rule, folds=folds, output=shop.folder / f"{rule}.jsonl")
         rates[rule] = fused.counts.rate
     assert rates["majority"] == np.mean(poor == real)
     assert rates["logistic"] == np.mean(good == real)

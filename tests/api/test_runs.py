@@ -162,7 +162,7 @@ def test_what_cannot_be_is_refused(toy: Workshop, given: object, options: dict[s
 
 def test_an_unknown_option_names_the_nearest(toy: Workshop) -> None:
     with pytest.raises(TypeError, match="there is no option 'job'; did you mean 'jobs'"):
-        harness.run("toy", echo, job=2)
+        harness.run("toy", echo, job=2)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_an_unknown_option_names_the_nearest(toy: Workshop) -> None:
         (lambda case: case, r"answer\(case\) does not take \(case, params\)"),
         (3, "int is not an interface; give a function"),
         (int, "int is not an interface; give a function"),
-        ("no-such", "--interface no-such: neither a file nor a bundled interface"),
+        ("no-such", "interface='no-such': neither a file nor a bundled interface"),
     ],
 )
 def test_what_is_no_interface_is_refused(toy: Workshop, given: object, says: str) -> None:

@@ -253,7 +253,8 @@ def test_options_that_were_made_before_others_are_looked_for_stay_whole(shop: Wo
         "try:\n    harness.compare(['one.jsonl', 'two.jsonl'], nonesuch=1)\n"
         "except TypeError as error:\n    print(error)\n"
         "print(old, copy.copy(old).margin, pickle.loads(pickle.dumps(old)))\n"
-        "print(harness.compare(['one.jsonl', 'two.jsonl'], old).names)\n"
+        "from harness.api.comparisons import compare\n"
+        "print(compare(['one.jsonl', 'two.jsonl'], options=old).names)\n"
     )
     printed = python(shop, code).stdout.splitlines()
     assert printed[1:] == ["CompareOptions(margin=0.1) 0.1 CompareOptions(margin=0.1)", "['one', 'two']"]

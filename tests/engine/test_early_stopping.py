@@ -93,7 +93,10 @@ def test_an_ordinary_interval_is_refused(shop: Workshop, command: str) -> None:
     names = ["a.jsonl", "a.jsonl"] if command == "compare" else ["a.jsonl"]
     done = shop.call(command, *names)
     assert done.status == 2
-    assert "stopped when width<0.4, so ordinary intervals and tests are not valid; add --sequential" in done.err
+    assert (
+        "stopped when width<0.4, so ordinary intervals and tests are not valid; hate rate --sequential gives valid ones"
+        in done.err
+    )
 
 
 def test_a_rule_that_is_never_met_runs_the_whole_test(shop: Workshop) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.lab.anova.command import anova
+from harness.lab.experiments import anova
 from tests.analysis.score_runs import World
 from tests.workshop import Workshop
 

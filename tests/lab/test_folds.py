@@ -63,7 +63,7 @@ def test_folds_that_all_agree_are_no_proof(shop: Workshop) -> None:
 def test_four_counts_have_no_folds(shop: Workshop) -> None:
     done = shop.call("compare", "--table", "58", "31", "9", "902", "--folds", "fold")
     assert done.status == 2
-    assert done.err == "hate: --table is four counts, without cases or columns; leave out --folds\n"
+    assert done.err == "hate: four counts have no cases or columns; leave out --folds\n"
 
 
 def test_the_report_says_what_it_rests_on(shop: Workshop) -> None:

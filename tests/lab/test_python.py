@@ -7,9 +7,7 @@ import pytest
 
 from harness.api.result import Result
 from harness.errors import UsageError
-from harness.lab.galleries.command import galleries
-from harness.lab.methods.command import methods
-from harness.lab.permute.command import permute
+from harness.lab.experiments import galleries, methods, permute
 from tests.matrices.virtual import people_matrix, write_matrix
 from tests.workshop import Workshop
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.lab.zoo.command import zoo
+from harness.lab.experiments import zoo
 from tests.analysis.transcripts import transcript
 from tests.workshop import Workshop
 

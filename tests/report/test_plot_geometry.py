@@ -14,9 +14,10 @@ import pytest
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
+from harness import roc
 from harness.analysis.curves.curve import Curve
 from harness.api.curve_result import CurveResult
-from harness.api.curves import VIEWS, roc
+from harness.api.curves import VIEWS
 from harness.errors import UsageError
 from harness.options import CurvePictureOptions, PictureOptions
 from harness.report.plots.canvas import Picture

@@ -11,7 +11,7 @@ from harness.api.result import Result
 from harness.api.transcripts import Given, read
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit_result
-from harness.options import OptionSet, Range, option
+from harness.options import DownloadOptions, OptionSet, Range, option
 from harness.report.blocks import Block, Table
 
 
@@ -40,11 +40,10 @@ class MisheardResult(Result):
         return [Table(["word", "expected", "missed"], self.words)]
 
 
-def misheard(transcript: Given, options: MisheardOptions | None = None, **settings: Any) -> MisheardResult:
+def misheard(transcript: Given, *, options: MisheardOptions) -> MisheardResult:
     """The words of a transcript that were missed most often."""
-    options = MisheardOptions.given(options, settings)
     expected, missed = Counter[str](), Counter[str]()
-    for trial in read(transcript):
+    for trial in read(transcript, options=DownloadOptions()):
         words = Counter(str(trial.expect).lower().split())
         expected += words
         missed += words - Counter(str(trial.actual or "").lower().split())
@@ -56,4 +55,4 @@ def misheard(transcript: Given, options: MisheardOptions | None = None, **settin
 @command_options(MisheardCommandOptions)
 def misheard_command(transcript: str, options: MisheardCommandOptions) -> None:
     """Show the words of TRANSCRIPT that were missed most often."""
-    emit_result(misheard(transcript, options), options.style)
+    emit_result(misheard(transcript, options=options), options.style)

@@ -1,7 +1,7 @@
 """`hate anova`, and `anova` for Python."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -44,19 +44,21 @@ def anova_command(transcripts: Sequence[str], options: AnovaCommandOptions) -> N
     hate anova wisard --by truth,positive
     hate anova wisard witch --by truth
     """
-    result = anova(find_or_run(transcripts, options), options)
+    result = anova(find_or_run(transcripts, options), options=options)
     emit_result(result, options.style)
 
 
-def anova(transcripts: Transcripts, options: AnovaOptions | None = None, **settings: Any) -> "AnovaResult":
-    """What matters to success, and what depends on what: `anova("wisard", by="truth,writer")`.
+def anova(transcripts: Transcripts, *, options: AnovaOptions) -> "AnovaResult":
+    """What matters to success, and what depends on what: an analysis of variance.
 
-    Options are those of the command.
+    >>> anova("wisard", by="truth,writer")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.lab.anova.analysis import analyse_variance
     from harness.lab.anova.report import AnovaResult
 
-    options = AnovaOptions.given(options, settings)
     if not all(options.by):
         raise UsageError(f"--by {','.join(options.by)}: a column is empty; write COLUMN,COLUMN")
     opened = open_transcripts(transcripts, options)

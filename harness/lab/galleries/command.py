@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,18 +25,18 @@ class GalleriesOptions(PermutationTestOptions, MatrixOptions, RankCurveOptions, 
     mix: bool = option("--mix", "Also give each gallery an equal share of all images.", default=False)
 
 
-def galleries(
-    matrices: str | Path | Sequence[str | Path], options: GalleriesOptions | None = None, **settings: Any
-) -> "GalleriesResult":
-    """Use each set of images as the gallery, and test whether they differ: `galleries(["faces.npy"], by="day")`.
+def galleries(matrices: str | Path | Sequence[str | Path], *, options: GalleriesOptions) -> "GalleriesResult":
+    """Use each set of images as the gallery, and test whether the rates differ.
 
-    Options are those of the command, with underscores.
+    >>> galleries(["faces.npy"], by="day")
+
+    Args:
+        matrices: Files of similarity matrices (.npy, .csv, .tsv, .parquet), or names of tests that have one.
     """
     from harness.api.identification import read_matrices
     from harness.lab.galleries.analysis import compare_galleries
     from harness.lab.galleries.report import GalleriesResult
 
-    options = GalleriesOptions.given(options, settings)
     compared = [compare_galleries(matrix, options) for matrix in read_matrices(matrices, options)]
     curves = [curve for _, of_gallery in compared for curve in of_gallery]
     return GalleriesResult([comparison for comparison, _ in compared], curves, options.confidence)
@@ -59,6 +59,6 @@ def galleries_command(matrices: Sequence[str], options: GalleriesCommandOptions)
     hate galleries pca.npy lda.npy --by day --mix --plot galleries.svg
     """
     check_plot(options.plot)
-    result = galleries(matrices, options)
+    result = galleries(matrices, options=options)
     draw(result, options)
     emit_result(result, options.style)

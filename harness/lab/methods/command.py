@@ -1,7 +1,7 @@
 """`hate methods`, on the command line and from Python."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,18 +20,18 @@ class MethodsOptions(LastRankOptions, RankOptions, SeedOptions):
     """Options of `hate methods`."""
 
 
-def methods(
-    given: "Given | Sequence[Given]", options: MethodsOptions | None = None, **settings: Any
-) -> "MethodsResult":
-    """Standard errors over the rank by several methods, of transcripts of rank tests and of similarity matrices.
+def methods(given: "Given | Sequence[Given]", *, options: MethodsOptions) -> "MethodsResult":
+    """Standard errors over the rank by several methods.
 
-    Options are those of the command, with underscores: `methods("faces.npy", gallery="day=1", stratum="subject")`.
+    >>> methods("faces.npy", gallery="day=1", stratum="subject")
+
+    Args:
+        given: Transcripts of rank tests, or files of similarity matrices; one or several.
     """
     from harness.api.identification import ranks_of
     from harness.lab.methods.analysis import compare_methods
     from harness.lab.methods.report import MethodsResult
 
-    options = MethodsOptions.given(options, settings)
     ranked, notes = ranks_of(given, options)
     return MethodsResult([compare_methods(ranks, limit=options.ranks, seed=options.seed) for ranks in ranked], notes)
 
@@ -53,6 +53,6 @@ def methods_command(transcripts: Sequence[str], options: MethodsCommandOptions) 
     hate methods pca.npy --gallery day=1 --stratum subject --plot methods.svg
     """
     check_plot(options.plot)
-    result = methods(find_ranks(transcripts, options), options)
+    result = methods(find_ranks(transcripts, options), options=options)
     draw(result, options)
     emit_result(result, options.style)

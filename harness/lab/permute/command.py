@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,18 +49,18 @@ class PermuteOptions(MatrixOptions, ConfidenceOptions, SeedOptions):
         return self.sampling != "unbalanced"
 
 
-def permute(
-    matrices: str | Path | Sequence[str | Path], options: PermuteOptions | None = None, **settings: Any
-) -> "PermutationResult":
-    """Permute gallery and probe images of the same people: `permute(["pca.npy", "lda.npy"], differ="day")`.
+def permute(matrices: str | Path | Sequence[str | Path], *, options: PermuteOptions) -> "PermutationResult":
+    """Permute gallery and probe images of the same people: their recognition rates with other choices of image.
 
-    Options are those of the command, with underscores.
+    >>> permute(["pca.npy", "lda.npy"], differ="day")
+
+    Args:
+        matrices: Files of similarity matrices (.npy, .csv, .tsv, .parquet), or names of tests that have one.
     """
     from harness.api.identification import read_matrices
     from harness.lab.permute.analysis import permuted_rates
     from harness.lab.permute.report import PermutationResult
 
-    options = PermuteOptions.given(options, settings)
     read = read_matrices(matrices, options)
     rates = permuted_rates(read, options)
     both = options.sampling == "both"
@@ -85,6 +85,6 @@ def permute_command(matrices: Sequence[str], options: PermuteCommandOptions) -> 
     hate permute pca.npy lda.npy --labels images.csv --differ day
     """
     check_plot(options.plot)
-    result = permute(matrices, options)
+    result = permute(matrices, options=options)
     draw(result, options)
     emit_result(result, options.style)

@@ -1,7 +1,7 @@
 """`hate urn`, and `urn` for Python."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -93,24 +93,26 @@ def urn_command(transcripts: Sequence[str], options: UrnCommandOptions) -> None:
     check_plot(options.plot)
     if _are_matrices(transcripts):
         refuse_run_options(options, f"{transcripts[0]} is a similarity matrix")
-        result = urn(transcripts, options)
+        result = urn(transcripts, options=options)
     else:
         _check_no_matrix(transcripts, options)
-        result = urn(find_or_run(transcripts, options), options)
+        result = urn(find_or_run(transcripts, options), options=options)
     draw(result, options)
     emit_result(result, options.style)
 
 
-def urn(sources: Transcripts, options: UrnOptions | None = None, **settings: Any) -> "UrnResult":
-    """Which sampling design explains how a rate varies: `urn("weather.jsonl", group="subject", trial="time")`.
+def urn(sources: Transcripts, *, options: UrnOptions) -> "UrnResult":
+    """Which sampling design explains how a rate varies from trial to trial.
 
-    Sources are transcripts or similarity matrices; options are those of the command, with underscores.
+    >>> urn("weather.jsonl", group="subject", trial="time")
+
+    Args:
+        sources: Transcripts, or files of similarity matrices; one or several.
     """
     from harness.api.identification import read_matrices
     from harness.lab.urn.analysis import draw_from_urn, from_matrices, from_runs
     from harness.lab.urn.report import UrnResult
 
-    options = UrnOptions.given(options, settings)
     _check_permutations(options)
     values = [] if options.threshold is None else Param("threshold", ParamType.FLOAT, 0.0).parse_many(options.threshold)
     thresholds = [float(value) for value in values]

@@ -1,7 +1,7 @@
 """`hate zoo`, and `zoo` for Python."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -40,19 +40,21 @@ def zoo_command(transcripts: Sequence[str], options: ZooCommandOptions) -> None:
     hate zoo scores.jsonl --subjects claimed,real
     """
     _two_columns(options)
-    result = zoo(find_or_run(transcripts, options), options)
+    result = zoo(find_or_run(transcripts, options), options=options)
     emit_result(result, options.style)
 
 
-def zoo(transcripts: Transcripts, options: ZooOptions | None = None, **settings: Any) -> "ZooResult":
-    """Who verifies badly, who is imitated, who imitates: `zoo("mine.jsonl", subjects="claimed,real")`.
+def zoo(transcripts: Transcripts, *, options: ZooOptions) -> "ZooResult":
+    """Who verifies badly, who is imitated, who imitates: the biometric zoo.
 
-    `subjects` are two columns: who was claimed, and who it was. Further options are those of the command.
+    >>> zoo("mine.jsonl", subjects="claimed,real")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.lab.zoo.analysis import zoo_runs
     from harness.lab.zoo.report import ZooResult
 
-    options = ZooOptions.given(options, settings)
     columns = _two_columns(options)
     opened = open_transcripts(transcripts, options)
     runs = opened.runs()

@@ -1,0 +1,1020 @@
+"""HATE, a Harness for Algorithm Testing and Exploration.
+
+    import harness
+
+    test = harness.load_test("hdigits")
+    mine = harness.run(test, lambda case, params: "3", name="threes")
+    print(harness.compare([mine, "wisard", "witch"]))
+
+Each name is imported when it is first used, so that `import harness` is quick. `__init__.pyi` has their signatures."""
+
+# Made by `python -m tools.stubs`.
+
+from collections.abc import Mapping, Sequence
+from harness.api.comparisons import CompareResult
+from harness.api.confusion import ConfusionResult
+from harness.api.curve_result import CurveResult
+from harness.api.power import PowerResult
+from harness.api.power import RuleResult
+from harness.api.rates import RateResult
+from harness.api.rates import SequentialResult
+from harness.api.reports import Report
+from harness.api.runs import AnyTest
+from harness.api.runs import RunResult
+from harness.api.status import StatusResult
+from harness.api.sweeps import SweepResult
+from harness.api.transcripts import Given
+from harness.api.transcripts import Transcript
+from harness.api.transcripts import Transcripts
+from harness.api.tuning import TuneResult
+from harness.engine.progress import Progress
+from harness.errors import HateError as HateError
+from harness.script.cases import CaseSet
+from pathlib import Path
+from typing import Literal
+
+__all__: list[str]
+__version__: str
+
+def cmc(
+    given: Given | Sequence[Given],
+    *,
+    censor: int | None = None,
+    bands: Literal['auto', 'wilson', 'brr', 'bootstrap', 'none'] = 'auto',
+    ranks: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    exclude_diagonal: bool = False,
+    labels: str | Path | Sequence[str | Path] | None = (),
+    distance: bool = False,
+    identity: str | None = None,
+    gallery: str | Sequence[str] | None = (),
+    probe: str | Sequence[str] | None = (),
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> CurveResult:
+    """Cumulative match curves of transcripts of rank tests, and of similarity matrices.
+
+    >>> harness.cmc("faces.npy", gallery="session=1")
+
+    Args:
+        given: Transcripts, or files of matrices (.npy, .csv, .tsv, .parquet); one or several.
+        censor: For the median: ranks beyond N count as N.
+        bands: How bands are found; auto fits the design.
+        ranks: Up to this rank.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        exclude_diagonal: Matrices: probe i and gallery image i are the same image, so leave that
+            comparison out.
+        labels: Labels of rows and columns (twice: of rows, of columns); by default the table beside the
+            matrix.
+        distance: Smaller is better: the matrix has distances, not similarities.
+        identity: Whose image a label is: the first group of the pattern, or all that it matches.
+        gallery (COLUMN=VALUE): Only such images in the gallery; one or several.
+        probe (COLUMN=VALUE): Only such images as probes; one or several.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def compare(
+    transcripts: Transcripts,
+    *,
+    margin: float | None = None,
+    unpaired: bool = False,
+    items: bool = False,
+    baseline: str | None = None,
+    statistic: str | None = None,
+    multiplicity: Literal['holm', 'max-t', 'hochberg', 'bh'] = 'holm',
+    by: str | Sequence[str] | None = (),
+    at: str | None = None,
+    development: str | Sequence[str] | None = (),
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    method: Literal['auto', 'brr', 'fay', 'jackknife', 'bootstrap', 'linear'] = 'auto',
+    fay: float | None = None,
+    df: Literal['design', 'satterthwaite'] = 'design',
+    confidence: float = 0.95,
+    seed: int = 0,
+    intersect: bool = False,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    cross_check: bool = False,
+    folds: str | None = None,
+    rope: float = 0.01,
+) -> CompareResult:
+    """Is A better than B? McNemar's test, replication by design, and verdicts, of two or more transcripts.
+
+    >>> harness.compare(["wisard", "witch"], by="truth")
+
+    With `unpaired=True` the transcripts are of other inputs in the same strata.
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned.
+        margin: Test whether one is as good as another, within this difference.
+        unpaired: The transcripts have other inputs in the same strata, such as two sensors.
+        items: Show which cases separate the algorithms, and how stable the order is.
+        baseline: Compare this one with all the others, instead of all pairs.
+        statistic: What to compare: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter,
+            informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
+            seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
+            pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
+            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
+            a value of the records by name. By default what counts in the test: of boxes ap, of masks
+            iou, else the rate.
+        multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
+            all at once.
+        by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
+            edges, A,B for columns crossed; one or several, for each by itself.
+        at (eer|fpr=RATE): First set each threshold there, on the recorded scores.
+        development: With at: set the threshold on this run of the same algorithm on other cases; one or
+            several.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        method: How to estimate the errors from the design.
+        fay: Fay's factor for BRR; 0.5 with method='fay'.
+        df: Degrees of freedom: of the design, or by Satterthwaite's approximation.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        intersect: Use only the cases that all transcripts have.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        cross_check: Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.
+        folds: The column with the fold of a cross-validation that a case was tested in: compare the
+            folds too.
+        rope: With cross_check=True or folds: differences up to this are practically none.
+    """
+
+def compare_sequentially(
+    transcripts: Transcripts,
+    *,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    confidence: float = 0.95,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> SequentialResult:
+    """The rates of the whole test, and the differences of every two runs, however often one has looked at them.
+
+    The intervals also hold for runs that stopped early. Only the cases that all transcripts have count.
+
+    >>> harness.compare_sequentially(["mine.jsonl", "wisard"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        confidence: Confidence of the intervals.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def compare_table(
+    counts: Sequence[int | str],
+    *,
+    margin: float | None = None,
+    unpaired: bool = False,
+    items: bool = False,
+    baseline: str | None = None,
+    statistic: str | None = None,
+    multiplicity: Literal['holm', 'max-t', 'hochberg', 'bh'] = 'holm',
+    by: str | Sequence[str] | None = (),
+    at: str | None = None,
+    development: str | Sequence[str] | None = (),
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    method: Literal['auto', 'brr', 'fay', 'jackknife', 'bootstrap', 'linear'] = 'auto',
+    fay: float | None = None,
+    df: Literal['design', 'satterthwaite'] = 'design',
+    confidence: float = 0.95,
+    seed: int = 0,
+    intersect: bool = False,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    cross_check: bool = False,
+    folds: str | None = None,
+    rope: float = 0.01,
+) -> CompareResult:
+    """Compare two algorithms by four counts, where there are no transcripts: McNemar's test, and an interval.
+
+    >>> harness.compare_table([58, 31, 9, 902])
+
+    Args:
+        counts: How often both failed, only A succeeded, only B succeeded, both succeeded.
+        margin: Test whether one is as good as another, within this difference.
+        unpaired: The transcripts have other inputs in the same strata, such as two sensors.
+        items: Show which cases separate the algorithms, and how stable the order is.
+        baseline: Compare this one with all the others, instead of all pairs.
+        statistic: What to compare: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter,
+            informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
+            seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
+            pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
+            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
+            a value of the records by name. By default what counts in the test: of boxes ap, of masks
+            iou, else the rate.
+        multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
+            all at once.
+        by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
+            edges, A,B for columns crossed; one or several, for each by itself.
+        at (eer|fpr=RATE): First set each threshold there, on the recorded scores.
+        development: With at: set the threshold on this run of the same algorithm on other cases; one or
+            several.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        method: How to estimate the errors from the design.
+        fay: Fay's factor for BRR; 0.5 with method='fay'.
+        df: Degrees of freedom: of the design, or by Satterthwaite's approximation.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        intersect: Use only the cases that all transcripts have.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        cross_check: Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.
+        folds: The column with the fold of a cross-validation that a case was tested in: compare the
+            folds too.
+        rope: With cross_check=True or folds: differences up to this are practically none.
+    """
+
+def confusion(
+    transcripts: Transcripts,
+    *,
+    threshold: float | None = None,
+    positives: bool = False,
+    pairs: int = 10,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    confidence: float = 0.95,
+    intersect: bool = False,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> ConfusionResult:
+    """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
+
+    >>> harness.confusion("wisard", threshold=5)
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        threshold: Answers below it are refusals; by default the run's own.
+        positives: Only cases whose claim is true.
+        pairs: Name the N most confused pairs of classes.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        confidence: Confidence of the intervals.
+        intersect: Use only the cases that all transcripts have.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def det(
+    transcripts: Transcripts,
+    *,
+    at: str | Sequence[str] | None = (),
+    cost: str | None = None,
+    swept: str | None = None,
+    repeated: bool = False,
+    subjects: str | Sequence[str] | None = None,
+    points: int | None = None,
+    bands: Literal['auto', 'wilson', 'brr', 'bootstrap', 'two-way', 'simultaneous', 'none'] = 'auto',
+    confidence: float = 0.95,
+    seed: int = 0,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    binormal: bool = False,
+) -> CurveResult:
+    """DET curves: both error rates against each other.
+
+    >>> harness.det(["wisard", "witch"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        at (fpr=0.01): An operating point: fpr=, fnr= or threshold=; one or several.
+        cost (fp=10,fn=1,prior=0.01): Find the threshold of least expected cost.
+        swept: The transcripts are of one algorithm with several values of this parameter: a point for
+            each.
+        repeated: The transcripts are of one algorithm on several sets of data: mean points with error
+            ellipses.
+        subjects (ROW,COLUMN): Columns with the two subjects of a comparison, for two-way intervals.
+        points: At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.
+        bands: How bands are found; auto takes pointwise ones that fit the sampling design.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        binormal: Fit a binormal curve to the scores, with the area under it.
+    """
+
+def froc(
+    transcripts: Transcripts,
+    *,
+    iou: float | None = None,
+    points: int | None = None,
+    bands: Literal['auto', 'wilson', 'brr', 'bootstrap', 'two-way', 'simultaneous', 'none'] = 'auto',
+    confidence: float = 0.95,
+    seed: int = 0,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> CurveResult:
+    """Free-response curves of one or several transcripts of tests of task boxes.
+
+    >>> harness.froc(["blobs", "relief"], psu="scene")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        iou: Objects: the overlap from which a box matches one; by default the run's own.
+        points: At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.
+        bands: How bands are found; auto takes pointwise ones that fit the sampling design.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def fuse(
+    transcripts: Transcripts,
+    *,
+    rule: Literal['majority', 'mean', 'ranks', 'logistic'] = 'majority',
+    ties: Literal['refuse', 'first'] = 'refuse',
+    learn: str | Sequence[str] | None = (),
+    folds: int | None = None,
+    psu: str | Sequence[str] | None = None,
+    threshold: float | None = None,
+    algorithm: str | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+    seed: int = 0,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> RunResult:
+    """Combine the answers of several runs of one test into a transcript like any other.
+
+    >>> harness.fuse(["wisard", "witch"], rule="ranks", output="both.jsonl")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned.
+        rule: Votes; the mean of scores, by median and spread or by ranks; or weights by logistic
+            regression.
+        ties: What a tie gives: a refusal, or the first run's answer.
+        learn: Logistic: a transcript of the same algorithm on other cases; one for each, in the same
+            order.
+        folds: Logistic: learn on K - 1 of K parts of the sampling units, and fuse the other part.
+        psu (COLUMN,...): Columns that make the sampling units, for folds; by default those of the test.
+        threshold: Threshold of the fused score; by default it follows the rule.
+        algorithm: Name of the result; by default A+B.
+        output: The transcript; with .gz it is compressed.
+        force: Overwrite an existing transcript.
+        seed: Seed of the random numbers, where any are drawn.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def load_test(
+    name: str | Path,
+    *,
+    libraries: Sequence[str] = (),
+    offline: bool = False,
+) -> CaseSet:
+    """A test with its data at hand.
+
+    >>> len(harness.load_test("hdigits"))
+
+    It has a length, the number of cases; going through it gives each case with `id`, `input`, `expect`, `positive`,
+    `truth` and `columns`.
+
+    Args:
+        name: Its name, NAME@VERSION, path or URL.
+        libraries: More folders to find tests in.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def make_report(
+    transcripts: Transcripts,
+    *,
+    title: str | None = None,
+    by: str | Sequence[str] | None = (),
+    cases: int = 24,
+    baseline: str | None = None,
+    statistic: str | None = None,
+    multiplicity: Literal['holm', 'max-t', 'hochberg', 'bh'] = 'holm',
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    confidence: float = 0.95,
+    seed: int = 0,
+    intersect: bool = False,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> Report:
+    """The data sheet of one transcript, or the comparison of several.
+
+    >>> harness.make_report("wisard").write("sheet.html")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        title: The title of the page.
+        by: Break down by this column; one or several. By default all that the test declares, and others
+            with few groups.
+        cases: Show at most N cases of a kind, with their inputs if these are here.
+        baseline: Compare this one with all the others, instead of all pairs.
+        statistic: What to compare: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter,
+            informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
+            seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
+            pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
+            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
+            a value of the records by name. By default what counts in the test: of boxes ap, of masks
+            iou, else the rate.
+        multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
+            all at once.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        intersect: Use only the cases that all transcripts have.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def power(
+    transcripts: Transcripts | None = None,
+    *,
+    difference: float | None = None,
+    margin: float | None = None,
+    width: float | None = None,
+    rule_of_30: float | None = None,
+    rates: float | Sequence[float] | None = None,
+    discordance: float | None = None,
+    per_unit: float = 1.0,
+    icc: float = 0.0,
+    strata: int = 1,
+    algorithms: int = 2,
+    power: float = 0.8,
+    units: int | None = None,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    confidence: float = 0.95,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> PowerResult | RuleResult:
+    """Plan a test, from figures or from one or two pilot transcripts.
+
+    >>> harness.power(difference=0.02, discordance=0.1)
+    >>> harness.power(["wisard", "witch"], difference=0.02)
+
+    Args:
+        transcripts: One or two pilot runs; names, paths, URLs, or what `run`, `read` and `fuse` returned.
+        difference: The difference of rates to show.
+        margin: Show that two algorithms differ by less than this.
+        width: The width that the interval of a rate may have.
+        rule_of_30: Trials that an error rate takes, by the rules of 3 and of 30 (ISO/IEC 19795-1).
+        rates (A[,B]): The rates that are expected.
+        discordance: The share of cases on which exactly one of the two is right.
+        per_unit: Cases in a unit.
+        icc: Intraclass correlation within units.
+        strata: Number of strata.
+        algorithms: How many will be compared; the level of each pair is Holm's.
+        power: How likely the test should succeed.
+        units: What N units show, instead.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        confidence: Confidence of the intervals.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def pr(
+    transcripts: Transcripts,
+    *,
+    iou: float | None = None,
+    at: str | Sequence[str] | None = (),
+    cost: str | None = None,
+    swept: str | None = None,
+    repeated: bool = False,
+    subjects: str | Sequence[str] | None = None,
+    points: int | None = None,
+    bands: Literal['auto', 'wilson', 'brr', 'bootstrap', 'two-way', 'simultaneous', 'none'] = 'auto',
+    confidence: float = 0.95,
+    seed: int = 0,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    binormal: bool = False,
+) -> CurveResult:
+    """Curves of precision over recall.
+
+    >>> harness.pr(["wisard", "witch"])
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        iou: Objects: the overlap from which a box matches one; by default the run's own.
+        at (fpr=0.01): An operating point: fpr=, fnr= or threshold=; one or several.
+        cost (fp=10,fn=1,prior=0.01): Find the threshold of least expected cost.
+        swept: The transcripts are of one algorithm with several values of this parameter: a point for
+            each.
+        repeated: The transcripts are of one algorithm on several sets of data: mean points with error
+            ellipses.
+        subjects (ROW,COLUMN): Columns with the two subjects of a comparison, for two-way intervals.
+        points: At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.
+        bands: How bands are found; auto takes pointwise ones that fit the sampling design.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        binormal: Fit a binormal curve to the scores, with the area under it.
+    """
+
+def rate(
+    transcripts: Transcripts,
+    *,
+    statistic: str | None = None,
+    by: str | Sequence[str] | None = (),
+    at: str | None = None,
+    development: str | Sequence[str] | None = (),
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    confidence: float = 0.95,
+    seed: int = 0,
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> RateResult:
+    """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
+
+    >>> harness.rate("wisard", by="truth", statistic="rate,tpr")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        statistic (NAME,...): What to measure, with commas between several: rate, tpr, tnr, fpr, fnr,
+            precision, npv, balanced, hter, informedness, f1, mcc, kappa, auc, eer, average_precision,
+            cllr, min_cllr, brier, ece, seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr,
+            pixel_fpr, pixel_precision, pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large,
+            object_recall, object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal,
+            rank1, rank5, cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5,
+            majority@5, or a value of the records by name. By default the usual ones that a run has.
+        by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
+            edges, A,B for columns crossed; one or several, for each by itself.
+        at (eer|fpr=RATE): First set each threshold there, on the recorded scores.
+        development: With at: set the threshold on this run of the same algorithm on other cases; one or
+            several.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def read(
+    name: Given,
+    *,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> Transcript:
+    """A transcript: its header, its counts, its records.
+
+    >>> harness.read("wisard").counts
+
+    Args:
+        name: A name, path or URL, or what `run` returned.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def roc(
+    transcripts: Transcripts,
+    *,
+    at: str | Sequence[str] | None = (),
+    cost: str | None = None,
+    swept: str | None = None,
+    repeated: bool = False,
+    subjects: str | Sequence[str] | None = None,
+    points: int | None = None,
+    bands: Literal['auto', 'wilson', 'brr', 'bootstrap', 'two-way', 'simultaneous', 'none'] = 'auto',
+    confidence: float = 0.95,
+    seed: int = 0,
+    stratum: str | Sequence[str] | None = None,
+    psu: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
+    partial: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    binormal: bool = False,
+) -> CurveResult:
+    """ROC curves of one or several transcripts, with areas, bands and operating points.
+
+    >>> harness.roc(["wisard", "witch"], at="fpr=0.01")
+
+    Args:
+        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
+        at (fpr=0.01): An operating point: fpr=, fnr= or threshold=; one or several.
+        cost (fp=10,fn=1,prior=0.01): Find the threshold of least expected cost.
+        swept: The transcripts are of one algorithm with several values of this parameter: a point for
+            each.
+        repeated: The transcripts are of one algorithm on several sets of data: mean points with error
+            ellipses.
+        subjects (ROW,COLUMN): Columns with the two subjects of a comparison, for two-way intervals.
+        points: At most N points, 0 for all; by default all of a short curve, 1,000 of a long one.
+        bands: How bands are found; auto takes pointwise ones that fit the sampling design.
+        confidence: Confidence of the intervals.
+        seed: Seed of the random numbers, where any are drawn.
+        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
+            have again; 'none' for none.
+        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
+            others in a repetition; 'none' for none.
+        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
+        lone: What to do with strata that have a single unit.
+        partial: Accept incomplete transcripts.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        binormal: Fit a binormal curve to the scores, with the area under it.
+    """
+
+def run(
+    test: AnyTest,
+    interface: object = None,
+    *,
+    output: str | Path | None = None,
+    resume: bool = False,
+    retry_errors: bool = False,
+    force: bool = False,
+    params: Mapping[str, object] | Sequence[str] | str | None = (),
+    repeat: int = 1,
+    jobs: int | str = 1,
+    timeout: float | str | None = None,
+    limit: int | None = None,
+    memory: int | str | None = None,
+    no_network: bool = False,
+    isolate: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+    gallery: str | Sequence[str] | None = (),
+    probe: str | Sequence[str] | None = (),
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    stop_when: str | None = None,
+    order_seed: int = 0,
+    cluster: str | None = None,
+    no_vary: bool = False,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run a test and leave a transcript, as `hate run` does.
+
+    >>> harness.run("hdigits", lambda case, params: "3", name="threes")
+
+    A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
+    waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: A function `(case, params)` that returns an answer; a class or an object with `answer`, and perhaps
+            `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; a
+            path; by default `interface.py` or `interface.toml` in the working folder.
+        name: What the algorithm is to be called.
+        progress: Is told how far the run is.
+        output: The transcript, compressed if it ends in .gz; by default
+            transcripts/TEST/ALGORITHM.jsonl, or -2, -3 if that exists.
+        resume: Carry on with a run that was stopped.
+        retry_errors: Run only the cases in error again.
+        force: Overwrite an existing transcript; without output, ALGORITHM.jsonl.
+        params (NAME=VALUE): Set a parameter; one or several.
+        repeat: Ask each case K times, for randomised algorithms.
+        jobs (N|auto): Run N cases at a time, each in a process of its own; 'auto' for as many as there
+            are cores to use.
+        timeout: Give up on a case after this long; its program is killed and started again.
+        limit: Only the first N cases.
+        memory: Address space that each process of the algorithm may have: 500M, 2G.
+        no_network: Run the algorithm without a network.
+        isolate: Keep Python code out of the harness's own process: for a transcript that others are to
+            believe.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+        gallery: Rank tests: only gallery images for which this holds, such as session=1; one or
+            several.
+        probe: Rank tests: only probes for which this holds, such as session=2; one or several.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+        stop_when: Ask units in random order, and stop when the rate of the whole test is known that
+            well.
+        order_seed: Seed of that random order.
+        cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
+            workers that are started here.
+        no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def status(
+    run: str | Path | None = None,
+    *,
+    every: float | str = 1.0,
+) -> StatusResult:
+    """How far a run is, finished or not.
+
+    >>> harness.status("transcripts/hdigits/mine.jsonl")
+
+    A run that is under way is looked at twice, `every` seconds apart, to see how fast it is now.
+
+    Args:
+        run: The name of an algorithm, or the file of its transcript; by default the newest one here.
+        every: How long to look at a run that is under way, to see how fast it is, and how often a run
+            is watched.
+    """
+
+def sweep(
+    test: AnyTest,
+    interface: object = None,
+    *,
+    sample: int | None = None,
+    latin: int | None = None,
+    seed: int = 0,
+    output: str | Path | None = None,
+    force: bool = False,
+    plot: str | Path | None = None,
+    statistic: str = 'rate',
+    params: Mapping[str, object] | Sequence[str] | str,
+    fresh: bool = False,
+    title: str | None = None,
+    label: str | Sequence[str] | None = (),
+    width: float | str | None = None,
+    xlim: str | None = None,
+    ylim: str | None = None,
+    repeat: int = 1,
+    jobs: int | str = 1,
+    timeout: float | str | None = None,
+    limit: int | None = None,
+    memory: int | str | None = None,
+    no_network: bool = False,
+    isolate: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+    gallery: str | Sequence[str] | None = (),
+    probe: str | Sequence[str] | None = (),
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    cluster: str | None = None,
+    no_vary: bool = False,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> SweepResult:
+    """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
+
+    >>> harness.sweep("hdigits", "wisard", params={"threshold": [0, 10, 20], "tuples": "64:128:32"})
+
+    A decision parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again,
+    except those of a function of your own program, whose digest does not tell everything that its answers depend on.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: Is told how far the runs are.
+        sample: Only N combinations, at random.
+        latin: Only N combinations, a Latin hypercube: all values equally often.
+        seed: Seed of the random combinations.
+        output: Put a transcript of each algorithm setting there.
+        force: Overwrite existing files; with output, transcripts of other runs.
+        plot (FILE.svg|png|pdf): Draw the rates over one or two parameters.
+        statistic: Another measure to compute and draw: tpr, precision, f1, auc, ...
+        params (NAME=VALUES): A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; one or
+            several.
+        fresh: Run everything, also what was run before.
+        title: A line above the picture.
+        label (NAME=TEXT): Write TEXT for a name in the picture; one or several.
+        width (INCHES|1column|2column): How wide the picture is; by default a journal's column, 3.5
+            inches.
+        xlim (LOW,HIGH): Show this part of the x axis; one end may be left out.
+        ylim (LOW,HIGH): Show this part of the y axis.
+        repeat: Ask each case K times, for randomised algorithms.
+        jobs (N|auto): Run N cases at a time, each in a process of its own; 'auto' for as many as there
+            are cores to use.
+        timeout: Give up on a case after this long; its program is killed and started again.
+        limit: Only the first N cases.
+        memory: Address space that each process of the algorithm may have: 500M, 2G.
+        no_network: Run the algorithm without a network.
+        isolate: Keep Python code out of the harness's own process: for a transcript that others are to
+            believe.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+        gallery: Rank tests: only gallery images for which this holds, such as session=1; one or
+            several.
+        probe: Rank tests: only probes for which this holds, such as session=2; one or several.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+        cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
+            workers that are started here.
+        no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def tune(
+    test: AnyTest,
+    interface: object = None,
+    *,
+    goal: str = 'rate',
+    folds: int = 5,
+    method: Literal['grid', 'random', 'optimise'] = 'grid',
+    trials: int = 50,
+    on_test: bool = False,
+    top: int = 10,
+    plot: str | Path | None = None,
+    repeat: int = 1,
+    params: Mapping[str, object] | Sequence[str] | str,
+    fresh: bool = False,
+    seed: int = 0,
+    title: str | None = None,
+    label: str | Sequence[str] | None = (),
+    width: float | str | None = None,
+    xlim: str | None = None,
+    ylim: str | None = None,
+    force: bool = False,
+    jobs: int | str = 1,
+    timeout: float | str | None = None,
+    limit: int | None = None,
+    memory: int | str | None = None,
+    no_network: bool = False,
+    isolate: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    cluster: str | None = None,
+    no_vary: bool = False,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> TuneResult:
+    """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
+
+    >>> harness.tune("hdigits", "wisard", params={"tuples": [64, 128], "bits": "6:10:2"}, goal="f1")
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: Is told how far the runs are.
+        goal: What to tune for: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter, informedness,
+            f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece, seconds, memory,
+            mae, rmse, iou, dice, pixel_tpr, pixel_fpr, pixel_precision, pixel_f1, miou, ap, ap50, ap75,
+            ap_small, ap_medium, ap_large, object_recall, object_precision, object_f1, froc, fppi,
+            missed, spurious, or cost:fp=10,fn=1.
+        folds: Learn from K - 1 parts of the training material, be tested on the other, in turn.
+        method: All combinations; some at random; or where an optimiser leads (Optuna).
+        trials: How many combinations to run, with random and optimise.
+        on_test: Tune on the test's own cases; results on them are then no longer evidence.
+        top: Show the best N.
+        plot (FILE.svg|png|pdf): Draw what was tried over one or two parameters.
+        repeat:
+        params (NAME=VALUES): A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; one or
+            several.
+        fresh: Run everything, also what was run before.
+        seed: Seed of the random numbers, where any are drawn.
+        title: A line above the picture.
+        label (NAME=TEXT): Write TEXT for a name in the picture; one or several.
+        width (INCHES|1column|2column): How wide the picture is; by default a journal's column, 3.5
+            inches.
+        xlim (LOW,HIGH): Show this part of the x axis; one end may be left out.
+        ylim (LOW,HIGH): Show this part of the y axis.
+        force: Overwrite existing files.
+        jobs (N|auto): Run N cases at a time, each in a process of its own; 'auto' for as many as there
+            are cores to use.
+        timeout: Give up on a case after this long; its program is killed and started again.
+        limit: Only the first N cases.
+        memory: Address space that each process of the algorithm may have: 500M, 2G.
+        no_network: Run the algorithm without a network.
+        isolate: Keep Python code out of the harness's own process: for a transcript that others are to
+            believe.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+        cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
+            workers that are started here.
+        no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
