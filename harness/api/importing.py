@@ -93,6 +93,13 @@ class LoadResult(Result, Sequence[Transcript]):
     def __len__(self) -> int:
         return len(self.runs)
 
+    @property
+    def path(self) -> Path:
+        """The file of the transcript, where there is only one."""
+        if len(self) > 1:
+            raise UsageError(f"{len(self)} transcripts; take one of them, such as [0]")
+        return self[0].path
+
     def payload(self) -> Any:
         rows = [{**run.names, **count_row(run.header.params, run.counts, run.design)} for run in self.runs]
         return {"rows": rows, "transcripts": [str(transcript.path) for transcript in self]}
