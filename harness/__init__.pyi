@@ -11,18 +11,30 @@ Each name is imported when it is first used, so that `import harness` is quick. 
 # Made by `python -m tools.stubs`.
 
 from collections.abc import Mapping, Sequence
+from harness.api.cases import CasesResult
+from harness.api.checking import CheckResult
 from harness.api.comparisons import CompareResult
 from harness.api.confusion import ConfusionResult
 from harness.api.curve_result import CurveResult
+from harness.api.differences import DifferencesResult
+from harness.api.importing import LoadResult
+from harness.api.listing import ListedInterfaces
+from harness.api.listing import ListedPlugins
+from harness.api.listing import ListedTests
+from harness.api.listing import ListedTranscripts
+from harness.api.new import NewFiles
 from harness.api.power import PowerResult
 from harness.api.power import RuleResult
 from harness.api.rates import RateResult
 from harness.api.rates import SequentialResult
+from harness.api.regression import RegressionResult
 from harness.api.reports import Report
 from harness.api.runs import AnyTest
 from harness.api.runs import RunResult
 from harness.api.status import StatusResult
 from harness.api.sweeps import SweepResult
+from harness.api.tests import CaseListResult
+from harness.api.tests import DescribeResult
 from harness.api.transcripts import Given
 from harness.api.transcripts import Transcript
 from harness.api.transcripts import Transcripts
@@ -35,6 +47,111 @@ from typing import Literal
 
 __all__: list[str]
 __version__: str
+
+def cases(
+    test: AnyTest,
+    *,
+    part: Literal['cases', 'train', 'gallery'] = 'cases',
+    truth: bool = False,
+    limit: int | None = None,
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+) -> CaseListResult:
+    """The cases of a test as a program is told of them, to compute answers elsewhere.
+
+    >>> for case in harness.cases("hdigits", limit=2):
+    ...     print(case["id"], case["input"])
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        part: The cases to answer, those to learn from, or the gallery of a rank test.
+        truth: Also what a program is not told: expect, positive, truth.
+        limit: Only the first N.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def check(
+    paths: str | Path | Sequence[str | Path],
+) -> CheckResult:
+    """Validate test scripts, interfaces and transcripts.
+
+    >>> harness.check("my-test/").valid
+
+    Args:
+        paths: Files, or folders, in which every script, interface and transcript is checked. Python code that is found
+            in a folder is read, not run; name its file to have it loaded.
+    """
+
+def check_regression(
+    tests: AnyTest | Sequence[AnyTest],
+    interface: object = None,
+    *,
+    repeat: int = 1,
+    junit: str | Path | None = None,
+    output: str | Path | None = None,
+    least: float | None = None,
+    baseline: str | Sequence[str] | None = (),
+    known_failures: str | Path | None = None,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    params: Mapping[str, object] | Sequence[str] | str | None = (),
+    jobs: int | str = 1,
+    timeout: float | str | None = None,
+    limit: int | None = None,
+    memory: int | str | None = None,
+    no_network: bool = False,
+    isolate: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+    gallery: str | Sequence[str] | None = (),
+    probe: str | Sequence[str] | None = (),
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    force: bool = False,
+    cluster: str | None = None,
+    no_vary: bool = False,
+    progress: Progress | None = None,
+) -> RegressionResult:
+    """Run tests as a build does: has a program become worse?
+
+    >>> assert harness.check_regression("hdigits", "wisard", least=0.9).passed
+
+    Every case must succeed, unless `least`, `baseline` or `known_failures` allow some to fail.
+
+    Args:
+        tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
+        interface: As for `run`.
+        progress: Is told how far each run is.
+        repeat:
+        junit: Write the results as JUnit XML, for a build server.
+        output: Keep a transcript; by default there is none.
+        least: Pass when the rate is at least this, whichever cases fail.
+        baseline: Pass unless significantly worse than this stored run; for several tests, one for each.
+        known_failures: Pass when only these cases fail: a line for each, ID or TEST/ID.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        params (NAME=VALUE): Set a parameter; one or several.
+        jobs (N|auto): Run N cases at a time, each in a process of its own; 'auto' for as many as there
+            are cores to use.
+        timeout: Give up on a case after this long; its program is killed and started again.
+        limit: Only the first N cases.
+        memory: Address space that each process of the algorithm may have: 500M, 2G.
+        no_network: Run the algorithm without a network.
+        isolate: Keep Python code out of the harness's own process: for a transcript that others are to
+            believe.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+        gallery: Rank tests: only gallery images for which this holds, such as session=1; one or
+            several.
+        probe: Rank tests: only probes for which this holds, such as session=2; one or several.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+        force: Overwrite existing files.
+        cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
+            workers that are started here.
+        no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
 
 def cmc(
     given: Given | Sequence[Given],
@@ -320,6 +437,47 @@ def confusion(
         offline: Do not use the network: only what is here or in the cache.
     """
 
+def convert(
+    transcript: Given,
+    file: str | Path,
+    *,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    force: bool = False,
+) -> Transcript:
+    """Store a transcript in another form, which the name of the file tells: .jsonl, .jsonl.gz or .parquet.
+
+    >>> harness.convert("run.jsonl", "run.parquet")
+
+    Nothing is lost: converted back, it has the very same bytes, with the same SHA-256 in its last line. The new
+    transcript is returned.
+
+    Args:
+        transcript: A name, path or URL, or what `read`, `load` or `run` returned.
+        file: What is written.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
+        force: Overwrite existing files.
+    """
+
+def describe(
+    test: AnyTest,
+    *,
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+) -> DescribeResult:
+    """What a test is about: data and training material and where it is, parameters, design, numbers of cases.
+
+    >>> print(harness.describe("hdigits"))
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
 def det(
     transcripts: Transcripts,
     *,
@@ -370,6 +528,40 @@ def det(
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
         binormal: Fit a binormal curve to the scores, with the area under it.
+    """
+
+def diff(
+    a: Given,
+    b: Given,
+    *,
+    answers: bool = False,
+    outcome: Literal['TP', 'TN', 'FP', 'FN', 'ER'] | Sequence[Literal['TP', 'TN', 'FP', 'FN', 'ER']] | None = (),
+    where: str | Sequence[str] | None = (),
+    sort: str | Sequence[str] | None = (),
+    limit: int | None = None,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> DifferencesResult:
+    """The cases on which two runs of a test differ, with the records of both.
+
+    >>> print(harness.diff("wisard", "witch", outcome="FP", sort="-score_a", limit=5))
+
+    In `where` and `sort`, `score_a` is the score of the first and `score_b` that of the second; `where="score=1"` holds
+    when it does for either. A TranscriptError if the records of one contradict its test.
+
+    Args:
+        a: A transcript: a name, path or URL, or what `read`, `load` or `run` returned.
+        b: Another one.
+        answers: Also show cases of the same outcome where only the answers differ.
+        outcome: Only cases with this outcome, ER for errors; one or several.
+        where (COLUMN=VALUE): Only cases for which this holds (also !=, <, <=, >, >=); of several, all
+            must hold.
+        sort: Sort by a column, numbers as numbers, -COLUMN in descending order; one or several.
+        limit: Only the first N of them.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
     """
 
 def froc(
@@ -452,6 +644,126 @@ def fuse(
         offline: Do not use the network: only what is here or in the cache.
     """
 
+def list_interfaces(
+) -> ListedInterfaces:
+    """The interface in the working folder, and those that ship with the harness; no code is run.
+
+    >>> harness.list_interfaces().to_frame()
+    """
+
+def list_plugins(
+) -> ListedPlugins:
+    """What other packages bring in, each plug-in loaded and checked.
+
+    >>> [plugin["name"] for plugin in harness.list_plugins() if plugin["problem"]]
+    """
+
+def list_tests(
+    *,
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+) -> ListedTests:
+    """The tests that are here and at the configured sites; a remark says what is wrong with others.
+
+    >>> [test["name"] for test in harness.list_tests()]
+
+    Nothing is downloaded or unpacked to count cases: where that would be needed, `cases` is None.
+
+    Args:
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def list_transcripts(
+    *,
+    offline: bool = False,
+) -> ListedTranscripts:
+    """The transcripts that are here, those that ship with the harness, and those at the sites; the newest first.
+
+    >>> for run in harness.list_transcripts():
+    ...     print(run["test"], run["algorithm"], run["rate"], run["path"])
+
+    Of a site with very many, only the first are listed.
+
+    Args:
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def load(
+    files: str | Path | Sequence[str | Path],
+    *,
+    output: str | Path | None = None,
+    fold: bool = False,
+    force: bool = False,
+    reader: str | None = None,
+    metric: str | None = None,
+    success_at: float | str | None = None,
+    id: str | None = None,
+    expect: str | None = None,
+    actual: str | None = None,
+    score: str | None = None,
+    success: str | None = None,
+    positive: str | None = None,
+    repeat: str | None = None,
+    values: str | Sequence[str] | None = (),
+    positive_label: str | None = None,
+    truth: str | Path | None = None,
+    kind: Literal['boxes', 'mask'] = 'boxes',
+    key: str | Path | None = None,
+    stratum: str | None = None,
+    psu: str | None = None,
+    test: str | None = None,
+    version: str | None = None,
+    algorithm: str | None = None,
+    partial: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+) -> LoadResult:
+    """Results of another tool as transcripts, one for each run in them.
+
+    >>> mine = harness.load("predictions.csv", test="toy", algorithm="mine")
+    >>> print(harness.compare([mine, harness.load("logs/other.eval")]))
+
+    A file is recognised by its content: logs of inspect_ai, lm-evaluation-harness and promptfoo, COCO and TREC files,
+    lists of scores, tables of predictions. Columns of a table are known by their usual names (y_true, y_pred,
+    y_score), or named by options; nested keys have dots.
+
+    Without `output`, nothing is written into the working folder: the transcripts are in a temporary folder until the
+    program ends, and `convert` keeps one of them.
+
+    Args:
+        files: One or several.
+        output: The transcript; with .gz it is compressed.
+        fold: The files are logs of one task with different seeds: make one transcript with an answer
+            from each.
+        force: Overwrite an existing transcript.
+        reader: The tool that wrote it, if the content does not show it.
+        metric: Which of several metrics decides.
+        success_at: Partial credit: an answer is right if its mark is at least X.
+        id: The case; also for tools whose own ids are only positions.
+        expect: Tables: the right answer.
+        actual: Tables: the answer given.
+        score: Tables: its score.
+        success: Tables: whether it was right.
+        positive: Tables: whether the claim is true and should be accepted (true by default).
+        repeat: Tables: which of several answers to the same case.
+        values: Tables: a column of numbers to keep; other tools: a metric (all by default). Several
+            with commas.
+        positive_label: Predictions: the class to detect; all others are negative.
+        truth: COCO: the file of the truth, with images and annotations.
+        kind: COCO: judge boxes, or the pixels of segmentations.
+        key: What is true, in a file of its own: the list of trials, or a TREC run's judgements of
+            relevance.
+        stratum: Groups that are fixed; separate several with commas.
+        psu: Groups that were drawn: subjects, documents, repositories.
+        test: Name of the test; by default, of the task.
+        version: Its version.
+        algorithm: Name of the algorithm; by default, of the model.
+        partial: Import a log that is incomplete.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+    """
+
 def load_test(
     name: str | Path,
     *,
@@ -526,6 +838,63 @@ def make_report(
         http_timeout: Give up on a download that takes longer.
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
+    """
+
+def new_interface(
+    name: str | None = None,
+    *,
+    kind: Literal['python', 'command', 'stream'] = 'python',
+) -> NewFiles:
+    """Write an example `interface.py`, or `interface.toml`, into the working folder.
+
+    >>> harness.new_interface("mine", kind="command")
+
+    Args:
+        name: What the algorithm is called; by default, like the folder.
+        kind: How the program is reached.
+    """
+
+def new_matrix(
+    path: str | Path = 'synthetic.npy',
+    *,
+    subjects: int = 256,
+    images: int = 4,
+    effects: str | Sequence[str] | None = (),
+    separation: float = 3.0,
+    seed: int = 0,
+    force: bool = False,
+) -> NewFiles:
+    """Write a similarity matrix, every image against every other, with labels and the recipe it was made from.
+
+    >>> harness.new_matrix("made.npy", subjects=256, images=4, effects=["day=0.3"])
+
+    An effect adds to the right comparisons of a probe what was drawn for its level, from a normal distribution of
+    standard deviation SD; the noise of a comparison has 1. `day=0.3`: image k of everyone was taken on day k.
+    `day=0.3/45`: on one of 45 days, at random.
+
+    Args:
+        path: The file of the matrix; it ends in .npy.
+        subjects: People.
+        images: How many images of each subject.
+        effects (NAME=SD[/LEVELS]): A variance component: subject, image, or a column of its own; one or
+            several.
+        separation: How far right comparisons are above wrong ones, in standard deviations of the noise.
+        seed: Seed of the random numbers, where any are drawn.
+        force: Overwrite existing files.
+    """
+
+def new_script(
+    name: str,
+    *,
+    task: str = 'label',
+) -> NewFiles:
+    """Write an example of a test, NAME/NAME.hate.toml, and a table of cases.
+
+    >>> harness.new_script("my-test", task="score")
+
+    Args:
+        name: What the test is called: small letters, digits, dots, _ and -.
+        task: What is asked: label, score, rank, value, mask, boxes, or a plug-in's.
     """
 
 def power(
@@ -701,7 +1070,7 @@ def read(
     >>> harness.read("wisard").counts
 
     Args:
-        name: A name, path or URL, or what `run` returned.
+        name: A name, path or URL, or what `run` or `load` returned.
         http_timeout: Give up on a download that takes longer.
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
@@ -830,6 +1199,33 @@ def run(
         cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
             workers that are started here.
         no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def show(
+    transcript: Given,
+    *,
+    outcome: Literal['TP', 'TN', 'FP', 'FN', 'ER'] | Sequence[Literal['TP', 'TN', 'FP', 'FN', 'ER']] | None = (),
+    where: str | Sequence[str] | None = (),
+    sort: str | Sequence[str] | None = (),
+    limit: int | None = None,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+) -> CasesResult:
+    """The cases of a transcript that are asked for.
+
+    >>> print(harness.show("wisard", outcome="FP", where="truth=4", sort="-score"))
+
+    Args:
+        transcript: A name, path or URL, or what `read`, `load` or `run` returned.
+        outcome: Only cases with this outcome, ER for errors; one or several.
+        where (COLUMN=VALUE): Only cases for which this holds (also !=, <, <=, >, >=); of several, all
+            must hold.
+        sort: Sort by a column, numbers as numbers, -COLUMN in descending order; one or several.
+        limit: Only the first N of them.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
     """
 
 def status(

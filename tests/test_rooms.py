@@ -53,7 +53,7 @@ def package(shop: Workshop, tmp_path: Path, room: str) -> ChangedPackage:
 def test_entries_of_rooms_are_as_those_of_others_must_be(shop: Workshop) -> None:
     """In a process that has used none of them: an option that is taken in would be in its own way."""
     code = (
-        "from harness.cli.list import plugin_groups\n"
+        "from harness.api.listing import plugin_groups\n"
         "from harness.plugins import in_rooms\n"
         "for group in plugin_groups():\n"
         "    for plugin in in_rooms(group.group):\n"

@@ -9,6 +9,8 @@ import ast
 import importlib
 import inspect
 import re
+import types
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
 from pathlib import Path
@@ -94,10 +96,11 @@ def _written(annotation: ast.expr | None, known: Mapping[str, str], imports: set
 
 def _shown(annotation: Any) -> str:
     """A type at run time as it is written."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return " | ".join("None" if part is types.NoneType else _shown(part) for part in typing.get_args(annotation))
     plain = isinstance(annotation, type) and not hasattr(annotation, "__args__")
     text = annotation.__name__ if plain else str(annotation)
-    text = re.sub(r"\b(?:collections\.abc|typing|pathlib)\.", "", text)
-    return re.sub(r"^Optional\[(.*)\]$", r"\1 | None", text)
+    return re.sub(r"\b(?:collections\.abc|typing|pathlib)\.", "", text)
 
 
 def stub_path(door: str) -> Path:

@@ -13,7 +13,7 @@ import re
 import textwrap
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import Enum
 from inspect import Parameter
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 import harness
 from harness.errors import HateError
-from harness.options import DeclaredOption, OptionSet, OptionSpec, declared_options
+from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, declared_options
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +44,8 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
             rest = {name: keywords.pop(name) for name in list(keywords) if name in signature.parameters}
             given = kind.of(keywords)
             given.check_needs()
-            return function(*arguments, **rest, options=given)
+            with _network(given):
+                return function(*arguments, **rest, options=given)
 
     if kind is not None:
         declared = declared_options(kind)
@@ -54,6 +55,15 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared)
     return call
+
+
+def _network(options: OptionSet) -> AbstractContextManager[None]:
+    """Within it, the network is used as the options say, as a command does from its start."""
+    if not isinstance(options, OfflineOptions) or not options.offline:
+        return nullcontext()
+    from harness.api.runs import network  # takes long to import
+
+    return network(options)
 
 
 def keyword_parameter(declared: DeclaredOption) -> Parameter:
@@ -138,6 +148,11 @@ _PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(?:[.,|=][\w.,|=]*)?")
 # Commands, and flags of some, that are functions of another name.
 _OTHER_NAMES = {
     "report": "make_report",
+    "import": "load",
+    "list": "list_tests",
+    "new interface": "new_interface",
+    "new script": "new_script",
+    "test": "check_regression",
     "rate --sequential": "compare_sequentially",
     "compare --sequential": "compare_sequentially",
     "compare --table": "compare_table",

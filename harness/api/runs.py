@@ -1,9 +1,8 @@
-"""Tests and runs from Python: `load_test`, `case_list` and `run`, which the commands call too."""
+"""Tests and runs from Python: `load_test` and `run`, which the commands call too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +14,14 @@ from harness.engine.run import run as run_plan
 from harness.engine.tallies import has_design
 from harness.engine.target import Target
 from harness.errors import UsageError
-from harness.model import Counts, Question, Trial, plural
+from harness.model import Counts, Trial, plural
 from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, Writes, option
-from harness.options.cases import CaseListOptions
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
 from harness.report.text import safe, say
-from harness.script.cases import CaseSet, load_cases, training
-from harness.script.gallery import enrolment
+from harness.script.cases import CaseSet, load_cases
 from harness.site.fetch import fetch_data
 from harness.site.find_test import find_test
 from harness.stats.rates import Interval
@@ -87,44 +84,6 @@ def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool 
     with network(OfflineOptions(offline=offline)):
         script = find_test(str(name), libraries, note)
         return load_cases(script, fetch_data(script))
-
-
-def case_list(test: AnyTest, *, options: CaseListOptions) -> Iterator[dict[str, Any]]:
-    """Each case as the program is told of it: `id`, `input`, the claim where it is told that, `columns`."""
-    cases = test if isinstance(test, CaseSet) else load_test(test, libraries=options.libraries, offline=options.offline)
-    if options.truth and cases.script.is_blind:
-        raise UsageError(f"{cases.name}: a blind test; what is true is with its site")
-    if options.truth and options.part != "cases":
-        raise UsageError(f"--truth is about the cases; --part {options.part} shows its labels anyway")
-    if options.part == "cases":
-        records = _case_records(cases, truth=options.truth)
-    elif options.part == "gallery":
-        if cases.gallery is None:
-            raise UsageError(f"{cases.name} has no gallery; only rank tests have one")
-        records = map(_question_record, enrolment(cases.gallery, cases.references))
-    else:
-        questions = training(cases.script, cases.data_paths)
-        first = next(questions, None)
-        if first is None:
-            raise UsageError(f"{cases.name} has no training part")
-        records = map(_question_record, chain([first], questions))
-    return islice(records, options.limit)
-
-
-def _case_records(cases: CaseSet, *, truth: bool) -> Iterator[dict[str, Any]]:
-    maker, resolve, shows_claim = cases.input_maker(), cases.references.resolve, cases.script.task.shows_claim
-    for case in cases:
-        value = resolve(case.input) if maker is None else maker.make(case)[1]
-        record = _question_record(Question(0, case.id, value, case.expect if shows_claim else "", case.columns))
-        if truth:
-            record |= {"expect": case.expect, "positive": case.positive, "truth": case.real_class}
-        yield record
-
-
-def _question_record(question: Question) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": question.id, "input": question.input}
-    record |= {"expect": question.expect} if question.expect else {}
-    return record | ({"columns": question.columns} if question.columns else {})
 
 
 def run(

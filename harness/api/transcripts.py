@@ -1,4 +1,4 @@
-"""Transcripts by name, path or URL, or as results: `harness.read`, and what the other functions work on."""
+"""Transcripts by name, path or URL, or as results: `read`, `show`, and what the other functions work on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.model import Counts, Trial
 from harness.options import DownloadOptions
-from harness.options.cases import CaseOptions
+from harness.options.cases import CaseOptions, ShowOptions
 from harness.options.comparing import CompareOptions, RateOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
@@ -59,6 +59,14 @@ class OpenedTranscripts:
     def paths(self) -> list[Path]:
         return [source.path for source in self.sources]
 
+    @property
+    def only(self) -> Source:
+        """The one that there is; a UsageError if there are several."""
+        if len(self.sources) > 1:
+            names = ", ".join(source.name for source in self.sources)
+            raise UsageError(f"{names}: {len(self.sources)} transcripts; give one of them")
+        return self.sources[0]
+
     def runs(self, *, lean: bool = False) -> "list[Run]":
         """All of them, read and judged again; `lean` leaves out what only some analyses need.
 
@@ -87,7 +95,7 @@ class OpenedTranscripts:
         return text if text is None or text in names else typed.get(text, text)
 
 
-Transcripts = Given | Sequence[Given] | OpenedTranscripts
+Transcripts = Given | Sequence[Given | Sequence[Given]] | OpenedTranscripts
 
 
 def open_transcripts(
@@ -124,9 +132,11 @@ def development_runs(options: CompareOptions | RateOptions) -> "Sequence[Run]":
     return open_transcripts(options.development, options, told_apart=False).runs()
 
 
-def listed(given: Given | Sequence[Given]) -> Sequence[Given]:
-    """One or several as a list."""
-    return given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+def listed(given: Given | Sequence[Given | Sequence[Given]]) -> Sequence[Given]:
+    """One or several as a list; what `load` returned may be among them, which is several itself."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return [given]
+    return [item for part in given for item in listed(part)]
 
 
 def _text(given: Given) -> str:
@@ -228,12 +238,24 @@ def read(name: Given, *, options: DownloadOptions) -> Transcript:
     >>> harness.read("wisard").counts
 
     Args:
-        name: A name, path or URL, or what `run` returned.
+        name: A name, path or URL, or what `run` or `load` returned.
     """
     opened = open_transcripts(name, options)
-    [source] = opened.sources
+    source = opened.only
     with open_transcript(source.path, name=source.name) as reader:
         return Transcript(source, reader.header, tuple(opened.notes))
+
+
+def show(transcript: Given, *, options: ShowOptions) -> CasesResult:
+    """The cases of a transcript that are asked for.
+
+    >>> print(harness.show("wisard", outcome="FP", where="truth=4", sort="-score"))
+
+    Args:
+        transcript: A name, path or URL, or what `read`, `load` or `run` returned.
+    """
+    opened = open_transcripts(transcript, options)
+    return show_cases(opened.only, options, opened.notes)
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,23 @@
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import click
 
-from harness.api.cases import CasesResult, DifferencesResult, compare_cases, show_cases
+from harness.api.cases import CasesResult
+from harness.api.differences import DifferencesResult, diff
+from harness.api.transcripts import show
 from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import output_format, remark, terminal_width
 from harness.files.external_sort import in_batches
-from harness.model import plain_text
 from harness.options import option
 from harness.options.cases import CaseListOptions, DiffOptions, ShowOptions
-from harness.report.blocks import Cell, Table
-from harness.report.formats import Format, encode_json, render
-from harness.report.text import fitted, json_text, safe
+from harness.report.blocks import Table
+from harness.report.formats import Format, render
+from harness.report.text import fitted, safe
 
 # How many rows of a table are laid out at a time, so that the first page appears at once.
 PAGE = 200
@@ -45,7 +45,7 @@ def show_command(transcript: str, options: ShowCommandOptions) -> None:
     hate show wisard --outcome FP --where truth=4 --sort -score
     """
     [source] = find_transcripts([transcript], options).sources
-    _print_cases(show_cases(source, options), output_format(options.style))
+    _print_cases(show(source, options=options), output_format(options.style))
 
 
 @click.command("diff")
@@ -62,12 +62,12 @@ def diff_command(a: str, b: str, options: DiffCommandOptions) -> None:
     hate diff wisard witch --outcome FP --sort -score_a
     """
     first, second = find_transcripts([a, b], options).sources
-    _print_cases(compare_cases(first, second, options), output_format(options.style))
+    _print_cases(diff(first, second, options=options), output_format(options.style))
 
 
 def _print_cases(result: CasesResult | DifferencesResult, style: Format) -> None:
     """Print the cases with a heading; on a terminal, through a pager if they are many."""
-    heading = result.heading
+    heading = result.remarks
     if style is not Format.TABLE:
         for line in heading:
             remark(line)
@@ -117,36 +117,7 @@ def cases_command(test: str, options: CaseListCommandOptions) -> None:
       table = "answers.csv"
     hate run hdigits
     """
-    from harness.api.runs import case_list, load_test
+    from harness.api.tests import cases
 
-    cases = load_test(test, libraries=options.libraries, offline=options.offline)
-    records = case_list(cases, options=CaseListOptions.taken_from(options))
-    if options.style == "csv":
-        print(render(_table(list(records)), Format.CSV), end="")
-        return
-    for record in records:
-        print(json_text(encode_json(record).decode()))
-
-
-def _table(records: Sequence[dict[str, Any]]) -> Table:
-    """A column for each column of the cases, after those that every test has."""
-    fixed = [
-        name for name in ("id", "input", "expect", "positive", "truth") if any(name in record for record in records)
-    ]
-    columns = list(dict.fromkeys(name for record in records for name in record.get("columns", {})))
-    rows: list[list[Cell]] = [
-        [
-            *(_cell(record.get(name)) for name in fixed),
-            *(_cell(record.get("columns", {}).get(name)) for name in columns),
-        ]
-        for record in records
-    ]
-    return Table([*fixed, *columns], rows)
-
-
-def _cell(value: Any) -> Cell:
-    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-        return value
-    if isinstance(value, (list, dict)):
-        return json_text(encode_json(value).decode())
-    return value if isinstance(value, str) else plain_text(value)
+    result = cases(test, options=options)
+    sys.stdout.writelines(result.parts(Format.CSV if options.style == "csv" else Format.PLAIN))

@@ -143,6 +143,7 @@ class PaintOptions(OptionSet):
         ("--param size=3: not there", "params={'size': '3'}: not there"),
         ("a--coats, /tmp/--coats, x-c and --unknown 3", "a--coats, /tmp/--coats, x-c and --unknown 3"),
         ("`hate rate` looks at one; use hate roc", "`harness.rate` looks at one; use harness.roc"),
+        ("`hate import` or `hate new script`", "`harness.load` or `harness.new_script`"),
         ("`hate rate x --wet` in a shell; hate nothing", "`hate rate x --wet` in a shell; hate nothing"),
         ("hate report makes a page; hate rate --sequential looks on",
          "harness.make_report makes a page; harness.compare_sequentially looks on"),

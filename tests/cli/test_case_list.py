@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import harness
 from tests.workshop import Workshop
 
 RECORDING = """\
@@ -101,11 +100,3 @@ def test_hostile_inputs_stay_text(shop: Workshop) -> None:
     assert "\x1b" not in done.out
     assert json.loads(done.out)["input"] == "\x1b[31m"
     assert "'=1+1" in shop.call("cases", "toy", "--format", "csv").out
-
-
-def test_the_same_from_python(shop: Workshop) -> None:
-    from harness.api.runs import case_list
-    from harness.options.cases import CaseListOptions
-
-    some = case_list(harness.load_test("hdigits"), options=CaseListOptions(limit=2))
-    assert list(some) == listed(shop, "hdigits", "--limit", "2")

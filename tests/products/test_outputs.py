@@ -309,8 +309,9 @@ def called(words: Sequence[str]) -> Any:
         name = option.removeprefix("--").replace("-", "_")
         value = True if name in flags else next(options)
         settings[name] = [settings[name], value] if name in settings else value
-    one = command in ("status",)
-    return function_of(command)(runs[0] if one else runs, **settings)
+    # All together, unless it takes one, or two by themselves.
+    arguments = runs if command in ("status", "show", "diff") else [runs]
+    return function_of(command)(*arguments, **settings)
 
 
 def _same_cell(cell: Any, text: str) -> bool:

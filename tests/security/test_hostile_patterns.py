@@ -10,7 +10,7 @@ from tests.workshop import Workshop
 
 # Made from a part of somebody's words: what it adds to them cannot take long, or others see to that.
 MADE = {
-    "cli/new.py: NAME_PATTERN",  # one class of characters
+    "api/new.py: NAME_PATTERN",  # one class of characters
     "files/patterns.py: text",  # bounded there
     "matrices/read.py: pattern",  # --identity, from the command line
     "script/case_source.py: fnmatch.translate(part)",

@@ -94,7 +94,7 @@ def test_transcripts_are_listed_by_the_names_that_find_them(
         ("poor", "tiny@1.0.0/poor"),
     }
     assert client.call("show", ours[0]["path"], "--limit", "1").status == 0
-    monkeypatch.setattr("harness.cli.list.MAX_TRANSCRIPTS", 1)
+    monkeypatch.setattr("harness.api.listing.MAX_TRANSCRIPTS", 1)
     assert "only the first 1 transcripts" in client.call("list", "--transcripts").err
 
 

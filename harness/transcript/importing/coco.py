@@ -411,6 +411,6 @@ def _mask_answer(truth: MaskTruth, detections: Sequence[_Detection]) -> Answer:
     return MASK.settle(answer, _RULES, MASK_PARAMS)
 
 
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader("coco", "detections in COCO's format, with --truth FILE", is_results, read_results, takes_truth=True),
 )

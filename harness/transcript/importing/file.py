@@ -1,11 +1,8 @@
 """A file of another tool: limited in size, decoded tolerantly, flattened into columns."""
 
-import atexit
 import codecs
 import json
 import math
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +13,7 @@ import msgspec
 
 from harness.errors import ForeignError
 from harness.files.gzip_blocks import DECOMPRESSED_BLOCK, MAGIC, BadGzip, gunzip
+from harness.files.temporary import temporary_folder
 from harness.model import plain_text
 from harness.params import nearest
 
@@ -129,9 +127,7 @@ def _first_bytes(path: Path) -> bytes:
 
 def _unpacked(path: Path) -> Path:
     """The content of a gzipped file in a temporary folder, which is removed when the program ends."""
-    folder = Path(tempfile.mkdtemp(prefix="hate-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy, size = folder / (path.name.removesuffix(".gz") or "content"), 0
+    copy, size = temporary_folder() / (path.name.removesuffix(".gz") or "content"), 0
     try:
         with path.open("rb") as packed, copy.open("wb") as file:
             for block in gunzip(iter(lambda: packed.read(DECOMPRESSED_BLOCK), b"")):

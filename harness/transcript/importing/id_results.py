@@ -122,7 +122,7 @@ def _repository(name: str) -> dict[str, str]:
     return {"repo": f"{owner}/{repository}"} if mark and owner and repository and number.isdecimal() else {}
 
 
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader("mapping", "a report of resolved ids", is_lists, read_lists),
     Reader("mapping", "a mapping of ids to results", is_mapping, read_mapping),
 )

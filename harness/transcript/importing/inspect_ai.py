@@ -349,4 +349,7 @@ def _failure(sample: _Sample, *, is_scored: bool) -> tuple[ErrorKind | None, str
 
 
 _WHAT = "a log of inspect_ai"
-READERS = (Reader("inspect_ai", _WHAT, is_archive, read_archive), Reader("inspect_ai", _WHAT, is_log, read_json))
+READERS: tuple[Reader, ...] = (
+    Reader("inspect_ai", _WHAT, is_archive, read_archive),
+    Reader("inspect_ai", _WHAT, is_log, read_json),
+)

@@ -154,7 +154,7 @@ def _is_likelihood(value: object) -> bool:
 
 _NAME_OF_TOOL = "lm-evaluation-harness"
 _WHAT = "a file of samples of lm-evaluation-harness"
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader(_NAME_OF_TOOL, _WHAT, begins_with_sample, read),
     Reader(_NAME_OF_TOOL, _WHAT, is_summary, refuse_summary),
 )

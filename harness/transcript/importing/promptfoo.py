@@ -260,7 +260,7 @@ def _expected(test: _Test) -> str:
 
 
 _WHAT = "an evaluation of promptfoo"
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader("promptfoo", _WHAT, begins_with_row, read_lines),
     Reader("promptfoo", _WHAT, is_evaluation, read_json),
 )

@@ -277,7 +277,7 @@ def read_key(path: Path) -> dict[tuple[str, ...], bool]:
 
 
 # A file that may be either is given to the one that can be told more about it, which asks.
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader("trials", "scores of trials (model segment score)", is_trials, read_trials, takes_key=True),
     Reader("scores", "scores in four columns (claimed real label score)", is_four_columns, read_four_columns),
 )

@@ -456,7 +456,7 @@ def probabilities(header: Iterable[str]) -> dict[str, str]:
 
 
 LINES = Reader("table", "JSON lines", lambda file: file.is_lines, read_lines, takes_columns=True)
-READERS = (
+READERS: tuple[Reader, ...] = (
     Reader("table", "a JSON array", is_list, read_list, takes_columns=True),
     LINES,
     Reader("table", "a Parquet table", is_parquet, read_parquet, takes_columns=True),

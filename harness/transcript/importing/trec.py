@@ -158,4 +158,6 @@ def read_judgements(path: Path) -> dict[str, dict[str, int]]:
     return judged
 
 
-READERS = (Reader("trec", "a TREC run (topic Q0 document rank score tag)", is_run, read_run, takes_key=True),)
+READERS: tuple[Reader, ...] = (
+    Reader("trec", "a TREC run (topic Q0 document rank score tag)", is_run, read_run, takes_key=True),
+)
