@@ -7,9 +7,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
-from harness.engine.progress import NoProgress, Progress
 from harness.engine.run import FinishedRun
 from harness.engine.run import run as run_plan
 from harness.engine.tallies import has_design
@@ -71,13 +71,16 @@ class RunCallOptions(PlanOptions, StopOptions):
         return Target(self.output, self.force, self.resume, self.retry_errors)
 
 
-def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False) -> CaseSet:
+def load_test(
+    name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False, progress: bool | None = None
+) -> CaseSet:
     """A test by name, NAME@VERSION, path or address, with its data at hand.
 
     It has a length, the number of cases; going through it gives each case with `id`, `input`, `expect`, `positive`,
     `truth` and `columns`. `libraries` are more folders to find tests in; `offline` keeps away from the network.
+    Downloads are shown as `progress` says: see `run`.
     """
-    with network(OfflineOptions(offline=offline)):
+    with network(OfflineOptions(offline=offline)), show_downloads(progress):
         script = find_test(str(name), libraries, note)
         return load_cases(script, fetch_data(script))
 
@@ -127,7 +130,7 @@ def run(
     options: RunCallOptions | None = None,
     *,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     **settings: Any,
 ) -> "RunResult":
     """Run a test and leave a transcript, as `hate run` does.
@@ -143,11 +146,15 @@ def run(
 
     A function or class of your own program runs in this process: with `jobs` in as many threads, which helps where it
     waits for something else; a time limit needs an `interface.py`, whose processes can be stopped.
+
+    `progress`: by default, a bar on a terminal or in a notebook if the run takes longer than a moment, and nothing if
+    stderr goes into a file or a pipe. True: a bar at once, or lines on stderr where there is no place for a bar.
+    False: nothing. An object with `begin(total, done)`, `advance(done, errors)` and `end()` is told instead.
     """
     options = RunCallOptions.given(options, with_assignments(settings))
-    with network(options):
+    with network(options), show_downloads(progress):
         plan = make_plan(test, interface, options, name=name)
-    return finish_run(plan, run_plan(plan, options.target, progress or NoProgress()))
+    return finish_run(plan, run_plan(plan, options.target, run_progress(progress)))
 
 
 def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: str | None = None) -> Plan:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
 from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note, with_assignments
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
-from harness.engine.progress import NoProgress, Progress
+from harness.engine.progress import Progress
 from harness.engine.run import refuse_blind
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
@@ -194,7 +195,7 @@ def sweep(
     options: SweepOptions | None = None,
     *,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     **settings: Any,
 ) -> SweepResult:
     """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
@@ -203,12 +204,13 @@ def sweep(
     parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again, except those
     of a function of your own program, whose digest does not tell everything that its answers depend on.
 
-    The test, the interface and `name` are as for `run`. The other options are those of the command: `sample`, `latin`,
-    `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters), `fresh`, `jobs`,
-    `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, and `cluster`, where it is installed.
+    The test, the interface, `name` and `progress` are as for `run`. The other options are those of the command:
+    `sample`, `latin`, `seed`, `output` (a folder for the transcripts), `force`, `plot` (a picture of two parameters),
+    `fresh`, `jobs`, `timeout`, `repeat`, `limit`, `gallery`, `probe`, `libraries`, and `cluster`, where it is
+    installed.
     """
     options = SweepOptions.given(options, with_assignments(settings))
-    with network(options):
+    with network(options), show_downloads(progress):
         parts = find_parts(
             test,
             interface,
@@ -237,7 +239,7 @@ def sweep(
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return with_picture(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
+    return with_picture(_run_sweep(planned, grid, options, measure, run_progress(progress)), options)
 
 
 def _run_sweep(

@@ -1,15 +1,15 @@
 """Training several times, each time without another fold of the training part: how much the training matters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.rate_errors import DesignRate, transcripts_training
+from harness.api.progress import ProgressChoice, run_progress
 from harness.api.result import Result
 from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
 from harness.engine.plan import Plan
-from harness.engine.progress import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
@@ -56,7 +56,7 @@ class TrainFoldsResult(Result):
 
 
 def run_train_folds(
-    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: Callable[[], Progress] = NoProgress
+    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: ProgressChoice = None
 ) -> TrainFoldsResult:
     """A run without each fold of the training part in turn, and the variance of training, case and run."""
     parts = held_out_folds(plan.cases, folds, seed)
@@ -67,7 +67,7 @@ def run_train_folds(
             f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the "
             f"same answers; {remedy}leave --train-folds out"
         )
-    finished = run_folds(plan, parts, target, progress)
+    finished = run_folds(plan, parts, target, run_progress(progress))
     paths = [run.path for run in finished if run.path is not None]
     training = transcripts_training(paths, plan.options.repeat)
     # A stream program is told of the training part, and need not say whether it reads it.

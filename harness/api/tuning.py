@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.decisions import Setting
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, network, note, with_assignments
 from harness.api.sweeps import (
@@ -21,7 +22,7 @@ from harness.api.sweeps import (
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
-from harness.engine.progress import NoProgress, Progress
+from harness.engine.progress import Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError
@@ -91,19 +92,19 @@ def tune(
     options: TuneOptions | None = None,
     *,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     **settings: Any,
 ) -> "TuneResult":
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
-    `params` are as for `sweep`; the test, the interface and `name` are as for `run`. The other options are those of the
-    command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`, `seed`, `fresh`,
-    `jobs`, `timeout`, `limit`, `libraries`, and `cluster`, where it is installed.
+    `params` are as for `sweep`; the test, the interface, `name` and `progress` are as for `run`. The other options are
+    those of the command: `goal`, `folds`, `method` ("grid", "random" or "optimise"), `trials`, `on_test`, `top`,
+    `seed`, `fresh`, `jobs`, `timeout`, `limit`, `libraries`, and `cluster`, where it is installed.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 
     options = TuneOptions.given(options, with_assignments(settings))
-    with network(options):
+    with network(options), show_downloads(progress):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         goal = parse_goal(options.goal, parts.script.task)
         grid = make_grid(parts.params, options.params)
@@ -119,7 +120,7 @@ def tune(
             words = f"Tuned on the test cases of {script} themselves: they are no longer evidence for the winner."
         else:
             bases, words = _fold_plans(parts, options)
-    tuning, remarks = _search(goal, grid, bases, options, progress or NoProgress())
+    tuning, remarks = _search(goal, grid, bases, options, run_progress(progress))
     swept = [axis.name for axis in grid.axes]
     command = _run_command(test, interface, {name: tuning.winner.params[name] for name in swept})
     result = TuneResult(tuning, swept, options, words, command, remarks)

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
+from harness.api.progress import run_progress
 from harness.api.regression import CaseTally, RegressionResult, RuleOptions, read_rules, run_regression
 from harness.api.runs import PlanOptions, make_plan
 from harness.cli.completion import complete_test
 from harness.cli.options import command_options
-from harness.cli.progress import progress
-from harness.engine.progress import NoProgress
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.files.outputs import write_output
@@ -68,7 +67,7 @@ def test_command(tests: Sequence[str], options: RegressionOptions) -> int:
     results, suites = [], []
     for plan in plans:
         log = CaseLog(plan.cases.name, options, tolerant=rules.cases_may_fail)
-        bar = NoProgress() if options.silent else progress()
+        bar = run_progress(False if options.silent else None)
         result = run_regression(plan, rules, Target(options.output, options.force), log.add, bar)
         if not options.silent:
             lines = [*log.rest(), *summary_lines(result, options)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.api.progress import run_progress
 from harness.api.runs import (
     RunCallOptions,
     failure_remarks,
@@ -16,7 +17,6 @@ from harness.api.runs import (
 from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result, remark
-from harness.cli.progress import progress
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
 from harness.errors import UsageError
@@ -80,11 +80,11 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     if options.train_folds is not None:
         from harness.api.train_folds import run_train_folds
 
-        folds = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
+        folds = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed)
         emit_result(folds, options.style)
         errors = options.strict and any(fold.counts.ER for fold in folds.runs)
         return 1 if errors or any(fold.all_errors for fold in folds.runs) else 0
-    finished = run(plan, target, progress())
+    finished = run(plan, target, run_progress())
     result = finish_run(plan, finished)
     if options.style == Format.TRANSCRIPT and finished.path is not None:
         _copy(finished.path)
