@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from harness.api.sweeps import sweep as sweep
     from harness.api.transcripts import read as read
     from harness.api.tuning import tune as tune
+    from harness.interface.estimator import estimator as estimator
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOMES = {
     "harness.api.power": ("power",),
     "harness.api.fusing": ("fuse",),
     "harness.api.reports": ("make_report",),
+    "harness.interface.estimator": ("estimator",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
