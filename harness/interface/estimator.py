@@ -121,7 +121,7 @@ class EstimatorInterface(PythonInterface):
         return PythonSession(answering, setup.params, call, self.batch)
 
     def _train(self, setup: Setup, use: "_TaskUse", call: Caller) -> Any:
-        model = self.make()
+        model = call("copy the estimator", self.make)
         own = _params_of(model)
         changed = {
             name: _as_before(setup.params[name], own[name])
@@ -309,7 +309,7 @@ def _checked(model: Any, load: Any, batch: int) -> str:
 
 def _sklearn(module: str) -> Any:
     """A module of scikit-learn if the caller uses it; the harness does not need it."""
-    return importlib.import_module(f"sklearn.{module}") if "sklearn" in sys.modules else None
+    return importlib.import_module(f"sklearn.{module}") if sys.modules.get("sklearn") else None
 
 
 def _is_fitted(model: Any) -> bool:
@@ -317,7 +317,7 @@ def _is_fitted(model: Any) -> bool:
     if validation is not None:
         try:
             validation.check_is_fitted(model)
-        except TypeError:  # not one of its own
+        except (TypeError, AttributeError):  # not one of its own
             pass
         except _sklearn("exceptions").NotFittedError:
             return False
