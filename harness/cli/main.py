@@ -84,7 +84,7 @@ def call(args: "Sequence[str]") -> int:
     except HateError as error:
         return complain(str(error), error.exit_code, error.note)
     except Interrupted as error:
-        return complain("interrupted" if error.exit_code == INTERRUPTED else "terminated", error.exit_code, error.note)
+        return complain(str(error), error.exit_code, error.note)
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
