@@ -176,7 +176,7 @@ def test_sweeps_set_parameters_and_train_again(
     digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
 ) -> None:
     """Whole numbers where it had one, numbers in the place of text, None; also those of a step of a pipeline."""
-    ids, rows, labels = asked
+    _, rows, labels = asked
 
     def hits(model: Any) -> int:
         return int((model.fit(*taught).predict(rows) == labels).sum())
