@@ -40,60 +40,6 @@ BATCH = 256
 NONE = "None"
 
 
-def estimator(
-    model: Any,
-    *,
-    load: Callable[[Any], Any],
-    fit: bool | None = None,
-    name: str | None = None,
-    batch: int = BATCH,
-) -> "EstimatorInterface":
-    """An estimator of scikit-learn, or any object with its methods, as the interface of `run`, `sweep` and `tune`.
-
-        pixels = lambda path: np.fromfile(path, np.uint8)[-64:]
-        harness.run("hdigits", harness.estimator(LogisticRegression(max_iter=1000), load=pixels))
-
-    It can answer label tests (a classifier), score tests (a classifier gives its score of the claimed class; an outlier
-    detector its decision value) and value tests (a regressor). Pipelines and searches such as GridSearchCV are
-    estimators too.
-
-    model: has `predict`; for scores also `predict_proba` or `decision_function`. It is never changed: a clone of it is
-        trained.
-    load: turns the input of a case, a path or text, into what `model` takes as one row: a vector of features, or text
-        for a pipeline that begins with a vectoriser.
-    fit: None trains it on the training part of the test if it is not fitted yet, and otherwise uses it as it is; True
-        always trains it; False never.
-    name: what the algorithm is called, by default the class of the model. The version is that of its library.
-    batch: how many cases `predict` gets at once.
-
-    Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
-    such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains one for each
-    value. It runs in this process, as functions of your program do.
-    """
-    what = _checked(model, load, batch)
-    fitted = _is_fitted(model)
-    if fit is False and not fitted:
-        raise InterfaceError(f"estimator(..., fit=False): {what} is not fitted; fit it first, or leave out fit")
-    learns = not fitted if fit is None else fit
-    package = type(model).__module__.partition(".")[0]
-    version = getattr(sys.modules.get(package), "__version__", "")
-    path = source_path(code_of(load))
-    libraries = {library for library in (package, "sklearn") if hasattr(sys.modules.get(library), "__version__")}
-    return EstimatorInterface(
-        name=name or what,
-        version=version if isinstance(version, str) else "",
-        sha256=_digest(model, load, with_state=not learns),
-        params=_declared(model),
-        learns=learns,
-        imports=ImportedFiles(path, (), tuple(sorted(libraries))),
-        path=path,
-        batch=batch,
-        make=(lambda: _clone(model)) if learns else (lambda: model),
-        in_memory=True,
-        load=load,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class EstimatorInterface(PythonInterface):
     """A model and how to load its rows. Workers share one trained model, for another might have learnt otherwise."""
@@ -153,6 +99,59 @@ class EstimatorInterface(PythonInterface):
             return self.load(case.input)
         except Exception as error:
             raise InterfaceError(f"load: training case {case.id}: {explain(error, self.path)}") from None
+
+
+def estimator(
+    model: Any,
+    *,
+    load: Callable[[Any], Any],
+    fit: bool | None = None,
+    name: str | None = None,
+    batch: int = BATCH,
+) -> EstimatorInterface:
+    """An estimator of scikit-learn, or any object with its methods, as the interface of `run`, `sweep` and `tune`.
+
+    >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
+
+    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
+    detector its decision value) and value tests (a regressor). Pipelines and searches such as GridSearchCV are
+    estimators too. It runs in this process, as functions of your program do.
+
+    Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
+    such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for
+    each value.
+
+    Args:
+        model: Has `fit` and `predict`; for scores also `predict_proba` or `decision_function`. It is never changed: a
+            clone of it is trained.
+        load: Turns the input of a case, a path or text, into what the model takes as one row: a vector of features, or
+            text for a pipeline that begins with a vectoriser.
+        fit: Whether it is trained on the training part of the test; by default, if it is not fitted yet.
+        name: What the algorithm is to be called, by default as the class of the model.
+        batch: How many cases `predict` gets at once.
+    """
+    what = _checked(model, load, batch)
+    fitted = _is_fitted(model)
+    if fit is False and not fitted:
+        raise InterfaceError(f"estimator(..., fit=False): {what} is not fitted; fit it first, or leave out fit")
+    learns = not fitted if fit is None else fit
+    package = type(model).__module__.partition(".")[0]
+    version = getattr(sys.modules.get(package), "__version__", "")
+    path = source_path(code_of(load))
+    libraries = {library for library in (package, "sklearn") if hasattr(sys.modules.get(library), "__version__")}
+    return EstimatorInterface(
+        name=name or what,
+        version=version if isinstance(version, str) else "",
+        sha256=_digest(model, load, with_state=not learns),
+        params=_declared(model),
+        learns=learns,
+        imports=ImportedFiles(path, (), tuple(sorted(libraries))),
+        path=path,
+        batch=batch,
+        make=(lambda: _clone(model)) if learns else (lambda: model),
+        in_memory=True,
+        load=load,
+    )
 
 
 class _Answering:
