@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "harness.errors": ("HateError",),
     "harness.api.runs": ("load_test", "run"),
+    "harness.api.train_folds": ("run_train_folds",),
     "harness.api.status": ("status",),
     "harness.api.sweeps": ("sweep",),
     "harness.api.tuning": ("tune",),
@@ -38,6 +39,7 @@ _HOMES = {
     "harness.api.power": ("power",),
     "harness.api.fusing": ("fuse",),
     "harness.api.reports": ("make_report",),
+    "harness.interface.estimator": ("estimator",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME_OF, "__version__"])

@@ -10,7 +10,7 @@ Each name is imported when it is first used, so that `import harness` is quick. 
 
 # Made by `python -m tools.stubs`.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from harness.api.cases import CasesResult
 from harness.api.checking import CheckResult
 from harness.api.comparisons import CompareResult
@@ -25,6 +25,7 @@ from harness.api.listing import ListedTranscripts
 from harness.api.new import NewFiles
 from harness.api.power import PowerResult
 from harness.api.power import RuleResult
+from harness.api.progress import ProgressChoice
 from harness.api.rates import RateResult
 from harness.api.rates import SequentialResult
 from harness.api.regression import RegressionResult
@@ -35,14 +36,16 @@ from harness.api.status import StatusResult
 from harness.api.sweeps import SweepResult
 from harness.api.tests import CaseListResult
 from harness.api.tests import DescribeResult
+from harness.api.train_folds import TrainFoldsResult
 from harness.api.transcripts import Given
 from harness.api.transcripts import Transcript
 from harness.api.transcripts import Transcripts
 from harness.api.tuning import TuneResult
-from harness.engine.progress import Progress
 from harness.errors import HateError as HateError
+from harness.interface.estimator import EstimatorInterface
 from harness.script.cases import CaseSet
 from pathlib import Path
+from typing import Any
 from typing import Literal
 
 __all__: list[str]
@@ -111,7 +114,7 @@ def check_regression(
     force: bool = False,
     cluster: str | None = None,
     no_vary: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> RegressionResult:
     """Run tests as a build does: has a program become worse?
 
@@ -122,7 +125,7 @@ def check_regression(
     Args:
         tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
         interface: As for `run`.
-        progress: Is told how far each run is.
+        progress: As for `run`.
         repeat:
         junit: Write the results as JUnit XML, for a build server.
         output: Keep a transcript; by default there is none.
@@ -564,6 +567,36 @@ def diff(
         offline: Do not use the network: only what is here or in the cache.
     """
 
+def estimator(
+    model: Any,
+    *,
+    load: Callable[[Any], Any],
+    fit: bool | None = None,
+    name: str | None = None,
+    batch: int = 256,
+) -> EstimatorInterface:
+    """An estimator of scikit-learn, or any object with its methods, as the interface of `run`, `sweep` and `tune`.
+
+    >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
+
+    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
+    detector its decision value) and value tests (a regressor). Pipelines and searches such as GridSearchCV are
+    estimators too. It runs in this process, as functions of your program do.
+
+    Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
+    such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for
+    each value.
+
+    Args:
+        model: Has `fit` and `predict`; for scores also `predict_proba` or `decision_function`. It is never changed: a
+            clone of it is trained.
+        load: Turns the input of a case, a path or text, into what the model takes as one row: a vector of features, or
+            text for a pipeline that begins with a vectoriser.
+        fit: Whether it is trained on the training part of the test; by default, if it is not fitted yet.
+        name: What the algorithm is to be called, by default as the class of the model.
+        batch: How many cases `predict` gets at once.
+    """
+
 def froc(
     transcripts: Transcripts,
     *,
@@ -769,6 +802,7 @@ def load_test(
     *,
     libraries: Sequence[str] = (),
     offline: bool = False,
+    progress: bool | None = None,
 ) -> CaseSet:
     """A test with its data at hand.
 
@@ -781,6 +815,7 @@ def load_test(
         name: Its name, NAME@VERSION, path or URL.
         libraries: More folders to find tests in.
         offline: Do not use the network: only what is here or in the cache.
+        progress: Show downloads: see `run`.
     """
 
 def make_report(
@@ -1155,7 +1190,7 @@ def run(
     cluster: str | None = None,
     no_vary: bool = False,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> RunResult:
     """Run a test and leave a transcript, as `hate run` does.
 
@@ -1170,7 +1205,10 @@ def run(
             `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; a
             path; by default `interface.py` or `interface.toml` in the working folder.
         name: What the algorithm is to be called.
-        progress: Is told how far the run is.
+        progress: By default, a bar on a terminal or in a notebook if the run takes longer than a moment, and nothing if
+            stderr goes into a file or a pipe. True: a bar at once, or lines on stderr where there is no place for a
+            bar. False: nothing. An object with `begin(total, done)`, `advance(done, errors)` and `end()` is told
+            instead.
         output: The transcript, compressed if it ends in .gz; by default
             transcripts/TEST/ALGORITHM.jsonl, or -2, -3 if that exists.
         resume: Carry on with a run that was stopped.
@@ -1196,6 +1234,80 @@ def run(
         stop_when: Ask units in random order, and stop when the rate of the whole test is known that
             well.
         order_seed: Seed of that random order.
+        cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
+            workers that are started here.
+        no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def run_train_folds(
+    test: AnyTest,
+    interface: object = None,
+    *,
+    train_folds: int = 5,
+    output: str | Path | None = None,
+    resume: bool = False,
+    retry_errors: bool = False,
+    force: bool = False,
+    params: Mapping[str, object] | Sequence[str] | str | None = (),
+    repeat: int = 1,
+    jobs: int | str = 1,
+    timeout: float | str | None = None,
+    limit: int | None = None,
+    memory: int | str | None = None,
+    no_network: bool = False,
+    isolate: bool = False,
+    lower: str | Sequence[str] | None = (),
+    higher: str | Sequence[str] | None = (),
+    gallery: str | Sequence[str] | None = (),
+    probe: str | Sequence[str] | None = (),
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    stop_when: str | None = None,
+    order_seed: int = 0,
+    train_seed: int = 0,
+    cluster: str | None = None,
+    no_vary: bool = False,
+    name: str | None = None,
+    progress: ProgressChoice = None,
+) -> TrainFoldsResult:
+    """Train and run a test several times, each time without another fold of the training part.
+
+    >>> harness.run_train_folds("hdigits", "wisard", train_folds=5)
+
+    It has the variance of training, case and run, and a transcript for each fold.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: As for `run`.
+        train_folds: How many folds.
+        output: The transcript, compressed if it ends in .gz; by default
+            transcripts/TEST/ALGORITHM.jsonl, or -2, -3 if that exists.
+        resume: Carry on with a run that was stopped.
+        retry_errors: Run only the cases in error again.
+        force: Overwrite an existing transcript; without output, ALGORITHM.jsonl.
+        params (NAME=VALUE): Set a parameter; one or several.
+        repeat: Ask each case K times, for randomised algorithms.
+        jobs (N|auto): Run N cases at a time, each in a process of its own; 'auto' for as many as there
+            are cores to use.
+        timeout: Give up on a case after this long; its program is killed and started again.
+        limit: Only the first N cases.
+        memory: Address space that each process of the algorithm may have: 500M, 2G.
+        no_network: Run the algorithm without a network.
+        isolate: Keep Python code out of the harness's own process: for a transcript that others are to
+            believe.
+        lower: Values of which less is better, such as costs; several with commas.
+        higher: Values of which more is better; several with commas.
+        gallery: Rank tests: only gallery images for which this holds, such as session=1; one or
+            several.
+        probe: Rank tests: only probes for which this holds, such as session=2; one or several.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+        stop_when: Ask units in random order, and stop when the rate of the whole test is known that
+            well.
+        order_seed: Seed of that random order.
+        train_seed: With train_folds: seed of the folds.
         cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
             workers that are started here.
         no_vary: Only the originals of a test that varies its inputs on purpose.
@@ -1279,7 +1391,7 @@ def sweep(
     cluster: str | None = None,
     no_vary: bool = False,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> SweepResult:
     """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
 
@@ -1292,7 +1404,7 @@ def sweep(
         test: What `load_test` returned, or a name, path or URL.
         interface: As for `run`.
         name: What the algorithm is to be called.
-        progress: Is told how far the runs are.
+        progress: As for `run`.
         sample: Only N combinations, at random.
         latin: Only N combinations, a Latin hypercube: all values equally often.
         seed: Seed of the random combinations.
@@ -1364,7 +1476,7 @@ def tune(
     cluster: str | None = None,
     no_vary: bool = False,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> TuneResult:
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
@@ -1374,7 +1486,7 @@ def tune(
         test: What `load_test` returned, or a name, path or URL.
         interface: As for `run`.
         name: What the algorithm is to be called.
-        progress: Is told how far the runs are.
+        progress: As for `run`.
         goal: What to tune for: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter, informedness,
             f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece, seconds, memory,
             mae, rmse, iou, dice, pixel_tpr, pixel_fpr, pixel_precision, pixel_f1, miou, ap, ap50, ap75,

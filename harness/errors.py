@@ -1,5 +1,7 @@
 """The exceptions: what the user is told, and the exit status of each."""
 
+from signal import SIGINT
+
 
 class HateError(Exception):
     """Anything a user can put right; the text gives place, value and remedy in one line."""
@@ -68,5 +70,5 @@ class Interrupted(BaseException):
     note = ""
 
     def __init__(self, signum: int) -> None:
-        super().__init__(signum)
+        super().__init__("interrupted" if signum == SIGINT else "terminated")
         self.exit_code = 128 + signum

@@ -144,7 +144,7 @@ _NAMED = re.compile(
     r"(?<![\w./'-])(?P<flag>--[a-z][a-z0-9-]*|-[a-z]\b)(?P<value>[= ](?:'[^']*'|[^\s,;`)(]+(?:,[^\s,;`)(]+)*))?"
 )
 # COLUMN, FILE.svg, NAME=VALUE: words that stand for a value.
-_PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(?:[.,|=][\w.,|=]*)?")
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(?:=[A-Z_,|]+|[.,|][\w.,|=]*)?")
 # Commands, and flags of some, that are functions of another name.
 _OTHER_NAMES = {
     "report": "make_report",
@@ -153,6 +153,7 @@ _OTHER_NAMES = {
     "new interface": "new_interface",
     "new script": "new_script",
     "test": "check_regression",
+    "run --train-folds": "run_train_folds",
     "rate --sequential": "compare_sequentially",
     "compare --sequential": "compare_sequentially",
     "compare --table": "compare_table",

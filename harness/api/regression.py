@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from harness.api.progress import ProgressChoice, run_progress
 from harness.api.result import Result
 from harness.api.runs import EVERY_CASE, AnyTest, PlanOptions, RunResult, finish_run, label_remark, make_plan
 from harness.api.transcripts import open_transcripts
 from harness.engine.plan import Plan
-from harness.engine.progress import NoProgress, Progress
+from harness.engine.progress import Progress
 from harness.engine.run import FinishedRun, refuse_blind, run, watch
 from harness.engine.target import Target
 from harness.errors import UsageError
@@ -221,7 +222,7 @@ def check_regression(
     interface: object = None,
     *,
     options: RegressionOptions,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> RegressionResult:
     """Run tests as a build does: has a program become worse?
 
@@ -232,7 +233,7 @@ def check_regression(
     Args:
         tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
         interface: As for `run`.
-        progress: Is told how far each run is.
+        progress: As for `run`.
     """
     failures: list[Trial] = []
 
@@ -242,7 +243,7 @@ def check_regression(
 
     several = [tests] if isinstance(tests, (str, Path, CaseSet)) else tests
     ended = []
-    for test in regression_runs(several, interface, options, keep, lambda: progress or NoProgress()):
+    for test in regression_runs(several, interface, options, keep, progress):
         ended.append(replace(test, failures=tuple(failures)))
         failures.clear()
     write_junit(ended, options)
@@ -254,7 +255,7 @@ def regression_runs(
     interface: object,
     options: RegressionOptions,
     each: Callable[[Trial, bool], None],
-    progress: Callable[[], Progress],
+    progress: ProgressChoice = None,
 ) -> Iterator[RegressionRun]:
     """Run the tests one after the other; hand each case to `each`, with whether it is known to fail."""
     check_free(options.outputs(Writes.FILE), force=options.force)
@@ -264,7 +265,7 @@ def regression_runs(
         raise UsageError(f"-o {options.output}: {len(plans)} tests do not fit into one transcript; leave out -o")
     for plan in plans:
         suite = None if options.junit is None else JunitSuite(plan.cases.name)
-        yield _run_test(plan, rules, Target(options.output, options.force), suite, each, progress())
+        yield _run_test(plan, rules, Target(options.output, options.force), suite, each, run_progress(progress))
 
 
 def _tests_in(given: AnyTest) -> Sequence[AnyTest]:

@@ -6,16 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
-from harness.engine.progress import NoProgress, Progress
 from harness.engine.run import FinishedRun
 from harness.engine.run import run as run_plan
 from harness.engine.tallies import has_design
 from harness.engine.target import Target
 from harness.errors import UsageError
 from harness.model import Counts, Trial, plural
-from harness.options import GalleryOptions, LibraryOptions, OfflineOptions, ParamOptions, Writes, option
+from harness.options import (
+    GalleryOptions,
+    LibraryOptions,
+    OfflineOptions,
+    OptionSet,
+    ParamOptions,
+    Range,
+    Writes,
+    option,
+)
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
@@ -68,7 +77,23 @@ class RunCallOptions(PlanOptions, StopOptions):
         return Target(self.output, self.force, self.resume, self.retry_errors)
 
 
-def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False) -> CaseSet:
+class TrainFoldsOptions(OptionSet):
+    """Training several times, each time without another fold of the training part."""
+
+    train_folds: int | None = option(
+        "--train-folds K",
+        "Train and run K times, each time without another fold of the training part.",
+        default=None,
+        within=Range(2, 1000),
+    )
+    train_seed: int = option(
+        "--train-seed N", "With --train-folds: seed of the folds.", default=0, within=Range(0), needs=("train_folds",)
+    )
+
+
+def load_test(
+    name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False, progress: bool | None = None
+) -> CaseSet:
     """A test with its data at hand.
 
     >>> len(harness.load_test("hdigits"))
@@ -80,8 +105,9 @@ def load_test(name: str | Path, *, libraries: Sequence[str] = (), offline: bool 
         name: Its name, NAME@VERSION, path or URL.
         libraries: More folders to find tests in.
         offline: Do not use the network: only what is here or in the cache.
+        progress: Show downloads: see `run`.
     """
-    with network(OfflineOptions(offline=offline)):
+    with network(OfflineOptions(offline=offline)), show_downloads(progress):
         script = find_test(str(name), libraries, note)
         return load_cases(script, fetch_data(script))
 
@@ -92,7 +118,7 @@ def run(
     *,
     options: RunCallOptions,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> "RunResult":
     """Run a test and leave a transcript, as `hate run` does.
 
@@ -107,11 +133,14 @@ def run(
             `train`, `enrol`, `answer_batch` and `close`, as in an `interface.py`; the name of a bundled interface; a
             path; by default `interface.py` or `interface.toml` in the working folder.
         name: What the algorithm is to be called.
-        progress: Is told how far the run is.
+        progress: By default, a bar on a terminal or in a notebook if the run takes longer than a moment, and nothing if
+            stderr goes into a file or a pipe. True: a bar at once, or lines on stderr where there is no place for a
+            bar. False: nothing. An object with `begin(total, done)`, `advance(done, errors)` and `end()` is told
+            instead.
     """
-    with network(options):
+    with network(options), show_downloads(progress):
         plan = make_plan(test, interface, options, name=name)
-    return finish_run(plan, run_plan(plan, options.target, progress or NoProgress()))
+    return finish_run(plan, run_plan(plan, options.target, run_progress(progress)))
 
 
 def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: str | None = None) -> Plan:

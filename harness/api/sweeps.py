@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
 from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
-from harness.engine.progress import NoProgress, Progress
+from harness.engine.progress import Progress
 from harness.engine.run import refuse_blind
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
@@ -196,7 +197,7 @@ def sweep(
     *,
     options: SweepOptions,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> SweepResult:
     """Run a test with every combination of the parameters' values, as `hate sweep` does: a row of counts each.
 
@@ -209,9 +210,9 @@ def sweep(
         test: What `load_test` returned, or a name, path or URL.
         interface: As for `run`.
         name: What the algorithm is to be called.
-        progress: Is told how far the runs are.
+        progress: As for `run`.
     """
-    with network(options):
+    with network(options), show_downloads(progress):
         parts = find_parts(
             test,
             interface,
@@ -240,7 +241,7 @@ def sweep(
         plan = parts.plan(options)
         refuse_blind(plan)
         planned = plan_sweep(plan, grid, numbers)
-    return with_picture(_run_sweep(planned, grid, options, measure, progress or NoProgress()), options)
+    return with_picture(_run_sweep(planned, grid, options, measure, run_progress(progress)), options)
 
 
 def _run_sweep(

@@ -1,18 +1,29 @@
 """Training several times, each time without another fold of the training part: how much the training matters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.rate_errors import DesignRate, transcripts_training
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import Result
-from harness.api.runs import RunResult, design_rate, failure_remarks, unit_words
+from harness.api.runs import (
+    AnyTest,
+    RunCallOptions,
+    RunResult,
+    TrainFoldsOptions,
+    design_rate,
+    failure_remarks,
+    make_plan,
+    network,
+    unit_words,
+)
 from harness.engine.plan import Plan
-from harness.engine.progress import NoProgress, Progress
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
 from harness.errors import UsageError
+from harness.options import Range, option
 from harness.report.blocks import Block, Table
 from harness.report.counts import CountRow, count_table, design_remarks, tidy_table
 from harness.report.formats import Format
@@ -55,8 +66,39 @@ class TrainFoldsResult(Result):
         return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
 
 
+class FoldsCallOptions(RunCallOptions, TrainFoldsOptions):
+    """How a test is run several times, and where the transcripts go."""
+
+    train_folds: int = option("--train-folds K", "How many folds.", default=5, within=Range(2, 1000))
+
+
 def run_train_folds(
-    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: Callable[[], Progress] = NoProgress
+    test: AnyTest,
+    interface: object = None,
+    *,
+    options: FoldsCallOptions,
+    name: str | None = None,
+    progress: ProgressChoice = None,
+) -> TrainFoldsResult:
+    """Train and run a test several times, each time without another fold of the training part.
+
+    >>> harness.run_train_folds("hdigits", "wisard", train_folds=5)
+
+    It has the variance of training, case and run, and a transcript for each fold.
+
+    Args:
+        test: What `load_test` returned, or a name, path or URL.
+        interface: As for `run`.
+        name: What the algorithm is to be called.
+        progress: As for `run`.
+    """
+    with network(options), show_downloads(progress):
+        plan = make_plan(test, interface, options, name=name)
+    return train_on_folds(plan, options.target, folds=options.train_folds, seed=options.train_seed, progress=progress)
+
+
+def train_on_folds(
+    plan: Plan, target: Target, *, folds: int, seed: int = 0, progress: ProgressChoice = None
 ) -> TrainFoldsResult:
     """A run without each fold of the training part in turn, and the variance of training, case and run."""
     parts = held_out_folds(plan.cases, folds, seed)
@@ -67,7 +109,7 @@ def run_train_folds(
             f"--train-folds {folds}: {interface.name} ({interface.kind}) does not learn, so every fold would give the "
             f"same answers; {remedy}leave --train-folds out"
         )
-    finished = run_folds(plan, parts, target, progress)
+    finished = run_folds(plan, parts, target, run_progress(progress))
     paths = [run.path for run in finished if run.path is not None]
     training = transcripts_training(paths, plan.options.repeat)
     # A stream program is told of the training part, and need not say whether it reads it.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.decisions import Setting
+from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, network, note
 from harness.api.sweeps import (
@@ -21,7 +22,7 @@ from harness.api.sweeps import (
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
-from harness.engine.progress import NoProgress, Progress
+from harness.engine.progress import Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
 from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
 from harness.errors import UsageError
@@ -91,7 +92,7 @@ def tune(
     *,
     options: TuneOptions,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
 ) -> "TuneResult":
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
@@ -101,11 +102,11 @@ def tune(
         test: What `load_test` returned, or a name, path or URL.
         interface: As for `run`.
         name: What the algorithm is to be called.
-        progress: Is told how far the runs are.
+        progress: As for `run`.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 
-    with network(options):
+    with network(options), show_downloads(progress):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         goal = parse_goal(options.goal, parts.script.task)
         grid = make_grid(parts.params, options.params)
@@ -121,7 +122,7 @@ def tune(
             words = f"Tuned on the test cases of {script} themselves: they are no longer evidence for the winner."
         else:
             bases, words = _fold_plans(parts, options)
-    tuning, remarks = _search(goal, grid, bases, options, progress or NoProgress())
+    tuning, remarks = _search(goal, grid, bases, options, run_progress(progress))
     swept = [axis.name for axis in grid.axes]
     command = _run_command(test, interface, {name: tuning.winner.params[name] for name in swept})
     result = TuneResult(tuning, swept, options, words, command, remarks)

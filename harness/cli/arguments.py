@@ -80,8 +80,8 @@ def refuse_run_options(options: TestRunOptions, why: str) -> None:
 
 def _run_test(test: str, options: TestRunOptions) -> str:
     """Run a test as `hate run` does; its transcript's path."""
+    from harness.api.progress import run_progress
     from harness.api.runs import PlanOptions, failure_remarks, make_plan
-    from harness.cli.progress import progress
     from harness.engine.plan import spare_inputs
     from harness.engine.run import refuse_blind, run
     from harness.engine.target import Target
@@ -90,7 +90,7 @@ def _run_test(test: str, options: TestRunOptions) -> str:
     spare_inputs(options, plan.cases.script, plan.interface)
     refuse_blind(plan)
     # Without -o, --force is for a picture: it replaces no run.
-    finished = run(plan, Target(options.output, force=options.force and options.output is not None), progress())
+    finished = run(plan, Target(options.output, force=options.force and options.output is not None), run_progress())
     for text in failure_remarks(plan, finished):
         remark(text)
     remark(f"transcript: {finished.path}")

@@ -84,7 +84,7 @@ def call(args: "Sequence[str]") -> int:
     except HateError as error:
         return complain(str(error), error.exit_code, error.note)
     except Interrupted as error:
-        return complain("interrupted" if error.exit_code == INTERRUPTED else "terminated", error.exit_code, error.note)
+        return complain(str(error), error.exit_code, error.note)
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
@@ -101,12 +101,14 @@ def call(args: "Sequence[str]") -> int:
 def _invoke(args: list[str]) -> object:
     """Not through `hate.main`, which handles broken pipes in its own way, except when a shell completes a word."""
     from harness.cli.commands import hate
-    from harness.cli.progress import show_downloads
 
     if "_HATE_COMPLETE" in os.environ:
         return hate.main(args, prog_name="hate")
-    with show_downloads(), hate.make_context("hate", args) as context:
-        return hate.invoke(context)
+    with hate.make_context("hate", args) as context:
+        from harness.api.progress import show_downloads  # not for a list of commands
+
+        with show_downloads():
+            return hate.invoke(context)
 
 
 def _drop_output() -> None:

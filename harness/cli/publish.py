@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from harness.api.progress import show_pages
 from harness.cli.arguments import find_transcripts
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit, remark
-from harness.cli.progress import show_pages
 from harness.errors import HateError, UsageError, missing_extra
 from harness.options import DownloadOptions, Range, option
 from harness.report.blocks import Table

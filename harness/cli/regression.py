@@ -8,8 +8,6 @@ import click
 from harness.api.regression import MAX_LINES, RegressionOptions, RegressionResult, regression_runs, write_junit
 from harness.cli.completion import complete_test
 from harness.cli.options import command_options
-from harness.cli.progress import progress
-from harness.engine.progress import NoProgress
 from harness.errors import UsageError
 from harness.model import Trial
 from harness.options import InterfaceOptions, option
@@ -42,7 +40,7 @@ def test_command(tests: Sequence[str], options: RegressionCommandOptions) -> int
     if options.quiet + options.silent + options.verbose > 1:
         raise UsageError("--quiet, --silent and --verbose exclude one another")
     log, ended = CaseLog(options), []
-    for test in regression_runs(tests, options.interface, options, log.add, NoProgress if options.silent else progress):
+    for test in regression_runs(tests, options.interface, options, log.add, False if options.silent else None):
         if not options.silent:
             lines = [*log.rest(), *test.summary]
             print("\n".join(fitted(line, sys.stdout) for line in lines), flush=True)

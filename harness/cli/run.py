@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from harness.api.progress import run_progress
 from harness.api.runs import (
     RunCallOptions,
+    TrainFoldsOptions,
     failure_remarks,
     finish_run,
     make_plan,
@@ -16,11 +18,10 @@ from harness.api.runs import (
 from harness.cli.options import TABULAR, FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result, remark
-from harness.cli.progress import progress
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
 from harness.errors import UsageError
-from harness.options import InterfaceOptions, OptionSet, Range, option
+from harness.options import InterfaceOptions, option
 from harness.report.formats import Format
 from harness.report.run_sentences import trial_details, trial_line
 from harness.report.text import json_text
@@ -28,20 +29,6 @@ from harness.transcript.storage import open_lines
 
 # How many ids are looked through for one that is like a misspelt one.
 MAX_COMPARED = 10_000
-
-
-class TrainFoldsOptions(OptionSet):
-    """Training several times, each time without another fold of the training part."""
-
-    train_folds: int | None = option(
-        "--train-folds K",
-        "Train and run K times, each time without another fold of the training part.",
-        default=None,
-        within=Range(2, 1000),
-    )
-    train_seed: int = option(
-        "--train-seed N", "With --train-folds: seed of the folds.", default=0, within=Range(0), needs=("train_folds",)
-    )
 
 
 class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, FormatOptions):
@@ -78,13 +65,13 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     if options.case:
         return _show_cases(plan, set(options.case), verbose=options.verbose)
     if options.train_folds is not None:
-        from harness.api.train_folds import run_train_folds
+        from harness.api.train_folds import train_on_folds
 
-        folds = run_train_folds(plan, target, folds=options.train_folds, seed=options.train_seed, progress=progress)
+        folds = train_on_folds(plan, target, folds=options.train_folds, seed=options.train_seed)
         emit_result(folds, options.style)
         errors = options.strict and any(fold.counts.ER for fold in folds.runs)
         return 1 if errors or any(fold.all_errors for fold in folds.runs) else 0
-    finished = run(plan, target, progress())
+    finished = run(plan, target, run_progress())
     result = finish_run(plan, finished)
     if options.style == Format.TRANSCRIPT and finished.path is not None:
         _copy(finished.path)

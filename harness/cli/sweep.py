@@ -7,7 +7,6 @@ from harness.api.tuning import TuneOptions, tune
 from harness.cli.options import FormatOptions, command_options
 from harness.cli.options import test_argument as test_arg
 from harness.cli.output import emit_result
-from harness.cli.progress import progress
 from harness.options import InterfaceOptions
 
 
@@ -27,7 +26,7 @@ def sweep_command(test: str, options: SweepCommandOptions) -> int:
     \b
     hate sweep hdigits --interface wisard --param threshold=0:20:5
     """
-    result = sweep(test, options.interface, options=options, progress=progress())
+    result = sweep(test, options.interface, options=options)
     emit_result(result, options.style)
     return 1 if result.all_errors else 0
 
@@ -47,4 +46,4 @@ def tune_command(test: str, options: TuneCommandOptions) -> None:
     \b
     hate tune hdigits --interface wisard --param threshold=0,5,10
     """
-    emit_result(tune(test, options.interface, options=options, progress=progress()), options.style)
+    emit_result(tune(test, options.interface, options=options), options.style)

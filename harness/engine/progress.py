@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Progress(Protocol):
     """Shows how far a run has got."""
 

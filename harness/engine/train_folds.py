@@ -1,6 +1,6 @@
 """The runs of `--train-folds`: a transcript for each fold, which `--resume` finds again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,9 +32,7 @@ from harness.transcript.read import open_transcript, read_end
 from harness.transcript.write import working_path
 
 
-def run_folds(
-    plan: Plan, parts: Sequence[HeldOutFold], target: Target, bar: Callable[[], Progress]
-) -> list[FinishedRun]:
+def run_folds(plan: Plan, parts: Sequence[HeldOutFold], target: Target, bar: Progress) -> list[FinishedRun]:
     """A run without each fold in turn; with `resume`, finished runs are kept and stopped ones are resumed.
 
     Some engines make them side by side. A file that exists, or is from a different run, is refused before anything
@@ -63,10 +61,10 @@ def run_folds(
 class _Folds:
     """The runs of the folds, by number from 1, with one progress bar; an error says how many are finished."""
 
-    def __init__(self, plans: Sequence[Plan], target: Target, bar: Callable[[], Progress]) -> None:
+    def __init__(self, plans: Sequence[Plan], target: Target, bar: Progress) -> None:
         self._plans = plans
         self._target = target
-        self._progress = SharedProgress(bar())
+        self._progress = SharedProgress(bar)
         self._progress.announce(sum(plan.total for plan in plans))
         self.finished: dict[int, FinishedRun] = {}
 

@@ -12,13 +12,14 @@ from harness.params import nearest
 def load_interface(source: object = None, name: str | None = None, *, isolate: bool = False) -> Interface:
     """Load and check an interface; `name` replaces the algorithm's own name.
 
-    A string or a path names one, None means the one in the working folder, and anything else is a Python object.
+    A string or a path names one, None means the one in the working folder, and anything else is a Python object, or
+    has been loaded already.
     With `isolate`, Python code is loaded only in a process of its own.
     """
     if source is not None and not isinstance(source, (str, Path)):
         from harness.interface.python import python_object
 
-        interface: Interface = python_object(source)
+        interface = source if isinstance(source, Interface) else python_object(source)
         if isolate:
             raise UsageError(f"isolate: {interface.name} is an object of this program; put it into a file interface.py")
         return with_name(interface, name)

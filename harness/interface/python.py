@@ -230,23 +230,17 @@ def python_object(source: Any, name: str | None = None) -> PythonInterface:
 
     Its digest is that of its source, if Python has it; what the source refers to may still differ.
     """
-    code = _code_of(source)
-    try:
-        path = Path(inspect.getfile(code))
-    except (TypeError, OSError):  # built in, or not defined in a file
-        path = Path("<python>")
+    code = code_of(source)
+    path = source_path(code)
     make, shape = _object_target(source, path)
     interface = _interface(source, (make, shape), path, name)
-    try:
-        sha256 = hashlib.sha256(inspect.getsource(code).encode()).hexdigest()
-    except (TypeError, OSError):
-        sha256 = ""
+    text = source_text(code)
     object_name = getattr(code, "__name__", "")
     object_name = "function" if object_name in ("", "<lambda>") else object_name.rpartition(".")[2]
     return replace(
         interface,
         name=interface.name or object_name,
-        sha256=sha256,
+        sha256=hashlib.sha256(text.encode()).hexdigest() if text else "",
         in_memory=True,
         shared=shape is source and not inspect.isclass(source),
     )
@@ -284,10 +278,26 @@ def _object_target(source: Any, path: Path) -> tuple[Callable[[], Any], Any]:
     return (lambda: function), function
 
 
-def _code_of(value: Any) -> Any:
+def code_of(value: Any) -> Any:
     """What has source code: an object's class, a partial's function."""
     value = value.func if isinstance(value, functools.partial) else value
     return value if inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value) else type(value)
+
+
+def source_path(code: Any) -> Path:
+    """The file of some code; a name for messages if it has none."""
+    try:
+        return Path(inspect.getfile(code))
+    except (TypeError, OSError):  # built in, or not defined in a file
+        return Path("<python>")
+
+
+def source_text(code: Any) -> str:
+    """The source of some code; empty if Python does not have it."""
+    try:
+        return inspect.getsource(code)
+    except (TypeError, OSError):
+        return ""
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):

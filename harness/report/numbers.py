@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # More names than anyone reads in a line.
 MAX_NAMES = 10
 INDEPENDENT = "for new cases, taken as independent"
+# Seconds of each unit of time, largest first; units of sizes, each a thousand of the one before.
+_TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
+_SIZES = ("bytes", "kB", "MB", "GB", "TB")
 _METHODS = {"brr": "BRR", "wilson": "Wilson", "group-jackknife": "group jackknife"}
 
 
@@ -170,3 +173,21 @@ def _sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
         f"{strata}{sample.units:,} units, {how}, {known}weights: {sampling.weights}.",
         *joined,
     ]
+
+
+def duration(seconds: float) -> str:
+    """A time in two units at most: 45 s, 3 min 20 s, 2 h 5 min."""
+    rest = round(seconds)
+    for index, (size, name) in enumerate(_TIMES):
+        if rest >= size:
+            smaller, unit = _TIMES[index + 1] if index + 1 < len(_TIMES) else (1, "s")
+            return f"{rest // size} {name} {rest % size // smaller} {unit}"
+    return f"{rest} s"
+
+
+def size_text(size: int) -> str:
+    """A size in bytes, or in the largest unit that it reaches: 512 bytes, 3.4 MB."""
+    value, unit = float(size), 0
+    while value >= 1000 and unit < len(_SIZES) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{size:,} bytes" if unit == 0 else f"{value:.1f} {_SIZES[unit]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.report.blocks import Block, Cell, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_table, design_words, rate_interval
-from harness.report.numbers import share_text
+from harness.report.numbers import duration, share_text
 from harness.transcript.status import RunState, RunStatus
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ _PEEKING = (
     "good would make it wrong, and hate run --stop-when is made for that."
 )
 _STOPPING = "It may stop early, and an interval must allow for that: hate rate --sequential gives it in the end."
-# Seconds of each unit of time, largest first.
-_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
@@ -53,16 +51,6 @@ def status_table(run: RunStatus, design: DesignRate | None) -> Table:
     speed = run.speed
     cells: list[Cell] = [str(run.state), run.done, run.total, speed.seconds, speed.overall, speed.recent]
     return Table([*columns, *COUNTS, "low", "high"], [[*cells, run.seconds_left, *counts, *limits]])
-
-
-def duration(seconds: float) -> str:
-    """A time in two units at most: 45 s, 3 min 20 s, 2 h 5 min."""
-    rest = round(seconds)
-    for index, (size, name) in enumerate(_UNITS):
-        if rest >= size:
-            smaller, unit = _UNITS[index + 1] if index + 1 < len(_UNITS) else (1, "s")
-            return f"{rest // size} {name} {rest % size // smaller} {unit}"
-    return f"{rest} s"
 
 
 def _progress(run: RunStatus) -> str:

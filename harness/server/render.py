@@ -22,6 +22,7 @@ from harness.files.caches import MemoryCache
 from harness.files.toml import read_toml
 from harness.report.blocks import Block
 from harness.report.formats import Format, render_document
+from harness.report.numbers import size_text
 from harness.report.page.html import STYLE
 from harness.report.text import safe, safe_lines
 from harness.server.links import Links
@@ -42,14 +43,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 # What pages refer to, and where it is; the script is for pages in files only.
 ASSETS = {name: TEMPLATES / name for name in ("style.css", "icon.svg", "pages.js")} | {"report.css": STYLE}
 ASSET_TYPES = {".css": "text/css", ".svg": "image/svg+xml", ".js": "text/javascript"}
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
-def size_text(size: int) -> str:
-    value, unit = float(size), 0
-    while value >= 1000 and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{size:,} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
 def shortened(value: object, longest: int = 80) -> str:

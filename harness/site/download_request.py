@@ -1,6 +1,7 @@
 """A download: what to get and within which limits, the result, and reports of progress."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -138,13 +139,14 @@ class ProgressListener(Protocol):
 _listeners: list[ProgressListener] = []
 
 
-def set_progress_listener(listener: ProgressListener) -> None:
-    """Report progress to this listener only."""
-    _listeners[:] = [listener]
-
-
-def clear_progress_listener() -> None:
-    _listeners.clear()
+@contextmanager
+def reporting_to(listener: ProgressListener | None) -> Iterator[None]:
+    """Within it, progress is reported to this listener only; None for nobody."""
+    before, _listeners[:] = _listeners[:], [] if listener is None else [listener]
+    try:
+        yield
+    finally:
+        _listeners[:] = before
 
 
 def progress_listener() -> ProgressListener | None:

@@ -141,6 +141,8 @@ class PaintOptions(OptionSet):
         ("--wall a,b; --wall noise:5: empty", "walls='a,b'; walls='noise:5': empty"),
         ("--wall: a.txt", "walls: a.txt"),
         ("--param size=3: not there", "params={'size': '3'}: not there"),
+        ("--param C=3: not there", "params={'C': '3'}: not there"),
+        ("give --param NAME=VALUE", "give params=NAME=VALUE"),
         ("a--coats, /tmp/--coats, x-c and --unknown 3", "a--coats, /tmp/--coats, x-c and --unknown 3"),
         ("`hate rate` looks at one; use hate roc", "`harness.rate` looks at one; use harness.roc"),
         ("`hate import` or `hate new script`", "`harness.load` or `harness.new_script`"),

@@ -14,7 +14,7 @@ import pytest
 
 import harness
 from harness.files.durable import is_locked
-from harness.report.status import duration
+from harness.report.numbers import duration
 from harness.transcript.status import Follower
 from tests.site.run_files import write_run
 from tests.workshop import Workshop, command, wait_until

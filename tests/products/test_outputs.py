@@ -8,8 +8,8 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -265,14 +265,10 @@ def check(outputs: Outputs, declared: Declared, *, exactly: bool) -> None:
         assert not exactly or lacking == declared.not_tex
 
 
-# Functions that are not in `harness` itself.
-ELSEWHERE = {name: entry.where.removesuffix("_command") for name, entry in PLUGINS.here().items()}
-
-
 def function_of(command: str) -> Any:
     """What Python has by the name of a command; None if there is nothing."""
-    where = ELSEWHERE.get(command)
-    return getattr(harness, command, None) if where is None else resolve_name(where)
+    home = import_module("harness.lab.experiments") if command in PLUGINS.here() else harness
+    return getattr(home, command, None)
 
 
 # What Python has with the same options.

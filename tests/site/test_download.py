@@ -9,13 +9,13 @@ import socket
 import subprocess
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from harness.cli.progress import PATIENCE, DownloadBar
 from harness.errors import DataError, Unreachable
+from harness.report.progress import PATIENCE, BarRow, DownloadBars
 from harness.site.download import download
 from harness.site.download_request import DownloadLimits, DownloadRequest, content_request
 from tests.site.published_site import make_site, served
@@ -297,7 +297,7 @@ def test_a_long_download_is_shown_on_a_terminal_by_the_name_of_its_file(shop: Wo
         server.pages[f"/files/{data.name[:2]}/{data.name}"] = slow
         screen = on_terminal(shop, "fetch", server.url("/tests/tiny"))
     assert "3.txt" in screen
-    assert "2/2 bytes" in screen
+    assert "2 bytes of 2 bytes" in screen
 
 
 def on_terminal(shop: Workshop, *words: str) -> str:
@@ -317,13 +317,30 @@ def on_terminal(shop: Workshop, *words: str) -> str:
 
 
 def test_no_bar_for_quick_or_abandoned_downloads() -> None:
-    bar = DownloadBar()
-    bar.begin("a", 10, 0)
-    bar.advance("a", 10)
-    bar.end("a")
-    assert bar._bar is None
-    bar.close()
-    bar.begin("b", None, 0)
-    bar._begun["b"] -= 2 * PATIENCE
-    bar.advance("b", 1)
-    assert bar._bar is None
+    shown: list[str] = []
+
+    class Display:
+        def prepare(self) -> None:
+            pass
+
+        def show(self, rows: Mapping[str, BarRow]) -> None:
+            shown.extend(row.line for row in rows.values())
+
+        def close(self, line: str) -> None:
+            shown.append(f"closed {line}")
+
+    bars = DownloadBars(Display())
+    bars.begin("a", 10, 0)
+    bars.advance("a", 10)
+    bars.end("a")
+    bars = DownloadBars(Display(), patience=0)
+    bars.close()
+    bars.begin("b", None, 0)
+    bars.advance("b", 1)
+    bars.end("b")
+    assert not shown
+    bars = DownloadBars(Display(), patience=0)
+    bars.begin("http://here/c", 2000, 0)
+    bars.advance("http://here/c", 1500)
+    bars.end("http://here/c")
+    assert shown == ["c: 1.5 kB of 2.0 kB", "closed c: 1.5 kB of 2.0 kB"]

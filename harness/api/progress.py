@@ -1,0 +1,86 @@
+"""`progress=`: who is told how far a run or a download has got."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from harness.engine.progress import NoProgress, Progress
+from harness.errors import UsageError
+from harness.report.progress import (
+    PATIENCE,
+    BarDisplay,
+    DownloadBars,
+    LogDisplay,
+    NotebookDisplay,
+    RunBar,
+    TerminalDisplay,
+    in_notebook,
+    on_terminal,
+)
+from harness.site.download_request import progress_listener, reporting_to
+
+# None: a bar where somebody is looking, on a terminal or in a notebook, of what takes longer than a moment. True: a bar
+# at once, or lines on stderr where there is no place for a bar. False: nothing. An object is told, and shows what it
+# likes.
+ProgressChoice = bool | Progress | None
+
+
+def run_progress(choice: ProgressChoice = None) -> Progress:
+    """What is told of a run."""
+    if choice is not None and not isinstance(choice, bool):
+        if isinstance(choice, Progress) and not isinstance(choice, type):
+            return choice
+        raise UsageError(
+            f"progress={choice!r:.100}: give True, False, or an object with begin(total, done), advance(done, errors) "
+            "and end()"
+        )
+    display = _display(choice)
+    return NoProgress() if display is None else RunBar(display, _patience(choice))
+
+
+@contextmanager
+def show_downloads(choice: ProgressChoice = None) -> Iterator[None]:
+    """Within it, downloads are shown; an object that is told of the cases of a run is not told of them."""
+    if choice is None and progress_listener() is not None:  # somebody shows them already
+        yield
+        return
+    display = _display(choice) if choice is None or isinstance(choice, bool) else None
+    bars = None if display is None else DownloadBars(display, _patience(choice))
+    with reporting_to(bars):
+        try:
+            yield
+        finally:
+            if bars is not None:
+                bars.close()
+
+
+@contextmanager
+def show_pages() -> Iterator[Callable[[int, int], None]]:
+    """A bar of pages: yields what is told how many are done, and of how many."""
+    bar, begun = run_progress(), False
+
+    def advance(done: int, total: int) -> None:
+        nonlocal begun
+        if not begun:
+            bar.begin(total, 0)
+            begun = True
+        bar.advance(done, 0)
+
+    try:
+        yield advance
+    finally:
+        bar.end()
+
+
+def _display(choice: bool | None) -> BarDisplay | None:
+    """Where bars are shown; None for nowhere."""
+    if choice is False:
+        return None
+    if in_notebook():
+        return NotebookDisplay()
+    if on_terminal():
+        return TerminalDisplay()
+    return LogDisplay() if choice else None
+
+
+def _patience(choice: ProgressChoice) -> float:
+    return 0.0 if choice is True else PATIENCE
