@@ -156,6 +156,14 @@ _OTHER_NAMES = {
     "rate --sequential": "compare_sequentially",
     "compare --sequential": "compare_sequentially",
     "compare --table": "compare_table",
+    "token add": "add_token",
+    "token quota": "set_token_quota",
+    "token remove": "remove_token",
+    "token list": "list_tokens",
+    "cache list": "list_cache",
+    "cache verify": "verify_cache",
+    "cache clear": "clear_cache",
+    "cache forget": "forget_site",
 }
 _NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
 

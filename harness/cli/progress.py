@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -146,22 +146,3 @@ def show_downloads() -> Iterator[None]:
     finally:
         clear_progress_listener()
         bar.close()
-
-
-@contextmanager
-def show_pages() -> "Iterator[Callable[[int, int], None]]":
-    """Where stderr is a terminal, a bar of pages: yields what is told how many are done, and of how many."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    bar = TerminalBar()
-
-    def advance(done: int, total: int) -> None:
-        if done == 1:
-            bar.begin(total, 0)
-        bar.advance(done, 0)
-
-    try:
-        yield advance
-    finally:
-        bar.end()
