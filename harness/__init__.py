@@ -40,6 +40,12 @@ _HOMES = {
     "harness.api.fusing": ("fuse",),
     "harness.api.reports": ("make_report",),
     "harness.interface.estimator": ("estimator",),
+    "harness.api.fetching": ("fetch",),
+    "harness.api.caching": ("list_cache", "verify_cache", "clear_cache", "forget_site"),
+    "harness.server.publishing": ("publish",),
+    "harness.server.submitting": ("submit",),
+    "harness.server.serving": ("serve",),
+    "harness.server.tokens": ("add_token", "set_token_quota", "remove_token", "list_tokens"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME_OF, "__version__"])

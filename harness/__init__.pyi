@@ -11,12 +11,16 @@ Each name is imported when it is first used, so that `import harness` is quick. 
 # Made by `python -m tools.stubs`.
 
 from collections.abc import Callable, Mapping, Sequence
+from harness.api.caching import CacheListResult
+from harness.api.caching import CacheVerifyResult
+from harness.api.caching import ClearedCache
 from harness.api.cases import CasesResult
 from harness.api.checking import CheckResult
 from harness.api.comparisons import CompareResult
 from harness.api.confusion import ConfusionResult
 from harness.api.curve_result import CurveResult
 from harness.api.differences import DifferencesResult
+from harness.api.fetching import FetchResult
 from harness.api.importing import LoadResult
 from harness.api.listing import ListedInterfaces
 from harness.api.listing import ListedPlugins
@@ -44,12 +48,33 @@ from harness.api.tuning import TuneResult
 from harness.errors import HateError as HateError
 from harness.interface.estimator import EstimatorInterface
 from harness.script.cases import CaseSet
+from harness.server.app import SiteServer
+from harness.server.publishing import PublishResult
+from harness.server.submitting import SubmitResult
+from harness.server.tokens import TokenListResult
 from pathlib import Path
 from typing import Any
 from typing import Literal
 
 __all__: list[str]
 __version__: str
+
+def add_token(
+    name: str,
+    *,
+    per_day: int | None = None,
+    tokens: str | Path,
+) -> str:
+    """Make a token for somebody who may submit transcripts; it is returned only this once.
+
+    >>> harness.add_token("ann", tokens="tokens.db")
+
+    Args:
+        name: Who gets it; names and hashes are kept in the file, which is created if there is none.
+        per_day: How many submissions NAME may make on a day, instead of what the server allows
+            everyone.
+        tokens: The file of tokens that `harness.serve` reads.
+    """
 
 def cases(
     test: AnyTest,
@@ -154,6 +179,22 @@ def check_regression(
         cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
             workers that are started here.
         no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def clear_cache(
+    kinds: str | Sequence[str] = (),
+    *,
+    older_than: float | None = None,
+) -> ClearedCache:
+    """Remove everything from the cache, or only some kinds of entries; nothing of your own is in there.
+
+    >>> harness.clear_cache("runs", older_than=30)
+
+    The keys of sites are kept elsewhere and stay; see `forget_site`. The result says how much was removed.
+
+    Args:
+        kinds: One or several, as `list_cache` names them; without any, all.
+        older_than: Only what is older than this.
     """
 
 def cmc(
@@ -597,6 +638,45 @@ def estimator(
         batch: How many cases `predict` gets at once.
     """
 
+def fetch(
+    tests: str | Path | Sequence[str | Path],
+    *,
+    transcripts: bool = False,
+    interfaces: str | Path | None = None,
+    libraries: str | Sequence[str] | None = (),
+    offline: bool = False,
+    progress: bool | None = None,
+) -> FetchResult:
+    """Download all that tests need, so that they run without a network; what is here already is not downloaded again.
+
+    >>> harness.fetch("hdigits")
+    >>> harness.fetch(["hdigits", "hdigits/wisard"])
+
+    The result names every part and its path: `.fetched`.
+
+    Args:
+        tests: Names, NAME@VERSION, paths or URLs of tests; TEST/NAME is a transcript. One or several.
+        progress: Show downloads: see `run`.
+        transcripts: Also download every transcript of the test at the sites.
+        interfaces: Also copy the interfaces that are published with the test into FOLDER, to read;
+            nothing runs them.
+        libraries: Another folder to find tests in; one or several.
+        offline: Do not use the network: only what is here or in the cache.
+    """
+
+def forget_site(
+    site: str | Path,
+) -> bool:
+    """Forget the key and the last index of a site, and trust the next ones: only if its owner says that they are new.
+
+    >>> harness.forget_site("https://example.org/tests/")
+
+    Whether anything was known about the site.
+
+    Args:
+        site: Its address, or its folder.
+    """
+
 def froc(
     transcripts: Transcripts,
     *,
@@ -677,6 +757,20 @@ def fuse(
         offline: Do not use the network: only what is here or in the cache.
     """
 
+def list_cache(
+    *,
+    all: bool = False,
+) -> CacheListResult:
+    """What is in the cache: the tests of sites, and how much there is of the rest.
+
+    >>> harness.list_cache()
+
+    The result has the folder of the cache, `.folder`, and a row for each test or kind, `.rows`.
+
+    Args:
+        all: List every entry, not only tests.
+    """
+
 def list_interfaces(
 ) -> ListedInterfaces:
     """The interface in the working folder, and those that ship with the harness; no code is run.
@@ -705,6 +799,18 @@ def list_tests(
     Args:
         libraries: Another folder to find tests in; one or several.
         offline: Do not use the network: only what is here or in the cache.
+    """
+
+def list_tokens(
+    *,
+    tokens: str | Path,
+) -> TokenListResult:
+    """Who has a token, the oldest first.
+
+    >>> harness.list_tokens(tokens="tokens.db")
+
+    Args:
+        tokens: The file of tokens that `harness.serve` reads.
     """
 
 def list_transcripts(
@@ -1043,6 +1149,70 @@ def pr(
         binormal: Fit a binormal curve to the scores, with the area under it.
     """
 
+def publish(
+    paths: Given | Sequence[Given | Sequence[Given]] = (),
+    *,
+    to: str | None = None,
+    name: str = '',
+    for_test: str = '',
+    dry_run: bool = False,
+    key: str | Path | None = None,
+    new_key: str | Path | None = None,
+    mirrors: str | Sequence[str] | None = (),
+    title: str | None = None,
+    url: str | None = None,
+    pages: bool = False,
+    tidy: bool = False,
+    root_key: str | Path | None = None,
+    allow: str | Sequence[str] | None = (),
+    revoke: str | Sequence[str] | None = (),
+    new_root: str = '',
+    expires: int | None = None,
+    blind: bool = False,
+    reveal: bool = False,
+    private: str | Path | None = None,
+    progress: ProgressChoice = None,
+) -> PublishResult:
+    """Add tests, transcripts and interfaces to a site, a folder that any web server can serve.
+
+    >>> harness.publish(["my-test/", "mine.jsonl"], to="./site")
+
+    All of it is checked first, and nothing of it is run; readers see all of it or nothing. What was published before
+    stays as it is. The result says what happened to each, `.published`, and `.new_key` is the public part of a key that
+    was made. If something goes wrong when a part was done, the `note` of the error says so.
+
+    Args:
+        paths: The folder or script of a test; a transcript of a test that is published there, by file or name, or what
+            `run`, `read`, `load` and `fuse` returned; or an interface for a test. One or several, or none to change
+            the site.
+        progress: Of writing pages; as for `run`.
+        to: The folder of the site, created if there is none.
+        name: Publish a transcript or an interface under this name instead of its file's.
+        for_test: The test that an interface is for, if it is published already.
+        dry_run: Check, and say what would be done; write nothing.
+        key: Sign with this Ed25519 key.
+        new_key: Create a key to sign with, and print its public part.
+        mirrors: Where else the site's files are; one or several, and replaces all earlier mirrors.
+        title: The title of the site.
+        url: Where people find the site, for the commands that its pages show.
+        pages: Also write pages for people, so that any web server shows them; from then on with every
+            change.
+        tidy: Remove files that the site's index has not named for a day.
+        root_key: The key, kept offline, that says which keys may sign the site; with allow, revoke,
+            new_root.
+        allow: Let this key sign from now on; its public part, or its file.
+        revoke: Never trust this key again; readers refuse what it signs.
+        new_root: Hand over to another root key; the old one signs this.
+        expires: Readers refuse the site's index DAYS after its last change, 0 for never; also renews
+            it.
+        blind: Publish tests without expect, positive and truth, nor columns that tell them;
+            `harness.serve` judges what is handed in.
+        reveal: Publish a new version of a blind test with its truth; without this, or blind=True, it is
+            refused.
+        private: Where the truth of blind tests is kept; by default beside the site's folder, with
+            .private in its name.
+    """
+
 def rate(
     transcripts: Transcripts,
     *,
@@ -1109,6 +1279,20 @@ def read(
         http_timeout: Give up on a download that takes longer.
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
+    """
+
+def remove_token(
+    name: str,
+    *,
+    tokens: str | Path,
+) -> None:
+    """Revoke somebody's token, also for a server that is running.
+
+    >>> harness.remove_token("ann", tokens="tokens.db")
+
+    Args:
+        name: Who has the token.
+        tokens: The file of tokens that `harness.serve` reads.
     """
 
 def roc(
@@ -1313,6 +1497,66 @@ def run_train_folds(
         no_vary: Only the originals of a test that varies its inputs on purpose.
     """
 
+def serve(
+    site: str | Path,
+    *,
+    host: str = '127.0.0.1',
+    port: int = 8000,
+    tokens: str | Path | None = None,
+    key: str | Path | None = None,
+    largest: int | str = 104857600,
+    rate_limit: int = 60,
+    per_day: int = 1000,
+    blind_per_day: int = 5,
+    private: str | Path | None = None,
+    isolated: bool = False,
+    proxies: str | Sequence[str] | None = (),
+    access_log: bool = False,
+) -> SiteServer:
+    """Serve the site in a folder: its files, as any web server would, and pages for people.
+
+    >>> with harness.serve("./site", port=0) as server:
+    ...     print(server.url)
+
+    The server runs in a thread of this process until the end of the `with` block. Without one, `.stop()` ends it, and
+    `.wait()` lets it run until Ctrl-C. It is read-only unless `tokens` says who may submit; see `add_token`. What it
+    has to say goes to Python's `logging`.
+
+    Args:
+        site: A folder made by `publish`.
+        host: The address to listen on; 0.0.0.0 for the whole network.
+        port: The port; 0 takes a free one.
+        tokens: Accept transcripts from those whose tokens are in FILE.
+        key: Sign what is submitted; needed where the site is signed.
+        largest: Refuse a submission that is larger, or unpacks to more.
+        rate_limit: How many submissions a token may make in an hour.
+        per_day: How many submissions each name may make on a day; `harness.set_token_quota` sets it for
+            one.
+        blind_per_day: How many submissions each name may make on a day for one blind test.
+        private: Where `harness.publish` put the truth of blind tests, if told where.
+        isolated: Accept only runs whose code was kept apart from the judge (`isolate` of
+            `harness.run`).
+        proxies: Believe what this proxy says about its clients (X-Forwarded-For); one or several, or be
+            a network.
+        access_log: Write a line on stderr for every request.
+    """
+
+def set_token_quota(
+    name: str,
+    per_day: int,
+    *,
+    tokens: str | Path,
+) -> None:
+    """Change how many submissions somebody may make on a day, also for a server that is running.
+
+    >>> harness.set_token_quota("ann", 10, tokens="tokens.db")
+
+    Args:
+        name: Who has the token.
+        per_day: How many; 0 for what the server allows everyone.
+        tokens: The file of tokens that `harness.serve` reads.
+    """
+
 def show(
     transcript: Given,
     *,
@@ -1355,6 +1599,38 @@ def status(
         run: The name of an algorithm, or the file of its transcript; by default the newest one here.
         every: How long to look at a run that is under way, to see how fast it is, and how often a run
             is watched.
+    """
+
+def submit(
+    transcripts: Given | Sequence[Given | Sequence[Given]],
+    *,
+    to: str,
+    name: str = '',
+    token_file: str | Path | None = None,
+    dry_run: bool = False,
+    http_timeout: float | str = 600.0,
+    http_limit: int | str = 4294967296,
+    offline: bool = False,
+    token: str | None = None,
+) -> SubmitResult:
+    """Hand transcripts in at a site that is served, with a token from its owner.
+
+    >>> harness.submit("mine.jsonl", to="http://localhost:8000", token_file="token.txt")
+
+    What the server will check is checked here first, with the same code, and a mistake in one of them means that none
+    is sent. The result has what the server said of each, `.submitted`. If it refuses one, that is a HateError; a
+    `PartlyRefused` has what it said of the others, `.result`.
+
+    Args:
+        transcripts: Names, paths, or what `run`, `read`, `load` and `fuse` returned; one or several.
+        token: Your token itself, instead of a file or the environment.
+        to: The site, as `harness.serve` prints its address.
+        name: Submit under this name instead of the file's.
+        token_file: Your token is in FILE; otherwise in HATE_TOKEN.
+        dry_run: Check what the server will check; send nothing.
+        http_timeout: Give up on a download that takes longer.
+        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
+        offline: Do not use the network: only what is here or in the cache.
     """
 
 def sweep(
@@ -1525,4 +1801,13 @@ def tune(
         cluster (ADDRESS|local:N): Run on the workers of a Dask scheduler, tcp://host:8786, or on N
             workers that are started here.
         no_vary: Only the originals of a test that varies its inputs on purpose.
+    """
+
+def verify_cache(
+) -> CacheVerifyResult:
+    """Check everything in the cache that has a known SHA-256, and remove what is damaged.
+
+    >>> harness.verify_cache().damaged
+
+    It is downloaded again when it is needed. The result has the number of entries that were checked, `.checked`.
     """

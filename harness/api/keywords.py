@@ -44,7 +44,7 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
             rest = {name: keywords.pop(name) for name in list(keywords) if name in signature.parameters}
             given = kind.of(keywords)
             given.check_needs()
-            with _network(given):
+            with _as_allowed(given):
                 return function(*arguments, **rest, options=given)
 
     if kind is not None:
@@ -57,13 +57,13 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
     return call
 
 
-def _network(options: OptionSet) -> AbstractContextManager[None]:
+def _as_allowed(options: OptionSet) -> AbstractContextManager[None]:
     """Within it, the network is used as the options say, as a command does from its start."""
     if not isinstance(options, OfflineOptions) or not options.offline:
         return nullcontext()
-    from harness.api.runs import network  # takes long to import
+    from harness.site.config import without_network  # not for `hate --help`
 
-    return network(options)
+    return without_network()
 
 
 def keyword_parameter(declared: DeclaredOption) -> Parameter:
@@ -157,6 +157,14 @@ _OTHER_NAMES = {
     "rate --sequential": "compare_sequentially",
     "compare --sequential": "compare_sequentially",
     "compare --table": "compare_table",
+    "token add": "add_token",
+    "token quota": "set_token_quota",
+    "token remove": "remove_token",
+    "token list": "list_tokens",
+    "cache list": "list_cache",
+    "cache verify": "verify_cache",
+    "cache clear": "clear_cache",
+    "cache forget": "forget_site",
 }
 _NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
 

@@ -1,6 +1,6 @@
 """`progress=`: who is told how far a run or a download has got."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.engine.progress import NoProgress, Progress
@@ -51,24 +51,6 @@ def show_downloads(choice: ProgressChoice = None) -> Iterator[None]:
         finally:
             if bars is not None:
                 bars.close()
-
-
-@contextmanager
-def show_pages() -> Iterator[Callable[[int, int], None]]:
-    """A bar of pages: yields what is told how many are done, and of how many."""
-    bar, begun = run_progress(), False
-
-    def advance(done: int, total: int) -> None:
-        nonlocal begun
-        if not begun:
-            bar.begin(total, 0)
-            begun = True
-        bar.advance(done, 0)
-
-    try:
-        yield advance
-    finally:
-        bar.end()
 
 
 def _display(choice: bool | None) -> BarDisplay | None:

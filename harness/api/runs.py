@@ -1,7 +1,7 @@
 """Tests and runs from Python: `load_test` and `run`, which the commands call too."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from harness.model import Counts, Trial, plural
 from harness.options import (
     GalleryOptions,
     LibraryOptions,
-    OfflineOptions,
     OptionSet,
     ParamOptions,
     Range,
@@ -31,6 +30,7 @@ from harness.report.counts import count_row, count_table, design_remarks, rate_i
 from harness.report.formats import Format
 from harness.report.text import safe, say
 from harness.script.cases import CaseSet, load_cases
+from harness.site.config import without_network
 from harness.site.fetch import fetch_data
 from harness.site.find_test import find_test
 from harness.stats.rates import Interval
@@ -107,7 +107,7 @@ def load_test(
         offline: Do not use the network: only what is here or in the cache.
         progress: Show downloads: see `run`.
     """
-    with network(OfflineOptions(offline=offline)), show_downloads(progress):
+    with without_network() if offline else nullcontext(), show_downloads(progress):
         script = find_test(str(name), libraries, note)
         return load_cases(script, fetch_data(script))
 
@@ -138,7 +138,7 @@ def run(
             bar. False: nothing. An object with `begin(total, done)`, `advance(done, errors)` and `end()` is told
             instead.
     """
-    with network(options), show_downloads(progress):
+    with show_downloads(progress):
         plan = make_plan(test, interface, options, name=name)
     return finish_run(plan, run_plan(plan, options.target, run_progress(progress)))
 
@@ -154,21 +154,6 @@ def make_plan(test: AnyTest, interface: object, options: PlanOptions, *, name: s
 def note(text: str) -> None:
     """Tell the user where something came from, on stderr."""
     say(safe(f"hate: {text}"))
-
-
-@contextmanager
-def network(options: OfflineOptions) -> Iterator[None]:
-    """Within it, the network is used as the options say."""
-    if not options.offline:
-        yield
-        return
-    from harness.site.config import go_offline, go_online
-
-    go_offline()
-    try:
-        yield
-    finally:
-        go_online()
 
 
 @dataclass(frozen=True, repr=False)

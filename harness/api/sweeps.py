@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
 from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
-from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, network, note
+from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, note
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
 from harness.engine.progress import Progress
@@ -212,7 +212,7 @@ def sweep(
         name: What the algorithm is to be called.
         progress: As for `run`.
     """
-    with network(options), show_downloads(progress):
+    with show_downloads(progress):
         parts = find_parts(
             test,
             interface,

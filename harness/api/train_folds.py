@@ -16,7 +16,6 @@ from harness.api.runs import (
     design_rate,
     failure_remarks,
     make_plan,
-    network,
     unit_words,
 )
 from harness.engine.plan import Plan
@@ -92,7 +91,7 @@ def run_train_folds(
         name: What the algorithm is to be called.
         progress: As for `run`.
     """
-    with network(options), show_downloads(progress):
+    with show_downloads(progress):
         plan = make_plan(test, interface, options, name=name)
     return train_on_folds(plan, options.target, folds=options.train_folds, seed=options.train_seed, progress=progress)
 

@@ -114,7 +114,7 @@ def open_transcripts(
         return OpenedTranscripts([item for item in several if isinstance(item, Source)])
     options = options or DownloadOptions()
     limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
-    located = KnownTranscripts().open([_text(item) for item in several], limits)
+    located = KnownTranscripts().open([given_text(item) for item in several], limits)
     sources = [
         item.source if isinstance(item, Transcript) else source for item, source in zip(several, located, strict=True)
     ]
@@ -139,7 +139,7 @@ def listed(given: Given | Sequence[Given | Sequence[Given]]) -> Sequence[Given]:
     return [item for part in given for item in listed(part)]
 
 
-def _text(given: Given) -> str:
+def given_text(given: Given) -> str:
     """How a transcript is named to the site."""
     if isinstance(given, (str, Path)):
         return str(given)

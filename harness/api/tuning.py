@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.analysis.decisions import Setting
 from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
-from harness.api.runs import AnyTest, network, note
+from harness.api.runs import AnyTest, note
 from harness.api.sweeps import (
     ValuesOptions,
     batch_remarks,
@@ -106,7 +106,7 @@ def tune(
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 
-    with network(options), show_downloads(progress):
+    with show_downloads(progress):
         parts = find_parts(test, interface, note=note, name=name, libraries=options.libraries, isolate=options.isolate)
         goal = parse_goal(options.goal, parts.script.task)
         grid = make_grid(parts.params, options.params)

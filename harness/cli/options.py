@@ -125,10 +125,9 @@ def _option_values(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet
     except OptionError as error:
         raise UsageError(error.on_the_command_line) from None
     if given.get("offline"):
-        from harness.site.config import go_offline, go_online
+        from harness.site.config import without_network
 
-        go_offline()
-        click.get_current_context().call_on_close(go_online)
+        click.get_current_context().with_resource(without_network())
     return options
 
 

@@ -4,10 +4,12 @@ import contextlib
 import logging
 import math
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from typing import Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -131,11 +133,9 @@ def _error(request: Request, status: int, phrase: str, text: str, headers: dict[
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What to serve, where, and who may submit."""
+    """What to serve, and who may submit."""
 
     root: Path
-    host: str = "127.0.0.1"
-    port: int = 8000
     tokens: Path | None = None
     key: Path | None = None
     limits: SubmissionLimits = field(default_factory=SubmissionLimits)
@@ -216,8 +216,47 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
-def serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Serve until a signal stops it."""
-    _raise_file_limit()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    server.run(sockets=[listening])
+class SiteServer:
+    """A site that is served by a thread of this process until `stop`, or the end of a `with` block."""
+
+    def __init__(self, folder: Path, url: str, server: uvicorn.Server, listening: socket.socket) -> None:
+        self.folder = folder
+        # Without a slash at the end.
+        self.url = url
+        self._server, self._listening = server, listening
+        # Requests that come before it runs wait; a program that forgets the server can end.
+        self._thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+
+    def run(self) -> None:
+        """Serve in this thread instead, the main one of a program that does nothing else, until a signal stops it."""
+        _raise_file_limit()
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        with self._listening:
+            self._server.run(sockets=[self._listening])
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def wait(self) -> None:
+        """Wait until the server is stopped by another thread, or by Ctrl-C."""
+        try:
+            self._thread.join()
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop serving; downloads that are under way get a few seconds to end."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        state = "" if self._thread.is_alive() else ", stopped"
+        return f"<SiteServer of {self.folder} at {self.url}/{state}>"

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from harness import __version__
+from harness.engine.progress import NoProgress, Progress
 from harness.files.caches import MemoryCache, memory_of
 from harness.server.front_page import TestQuery, render_test_list
 from harness.server.links import Links
@@ -55,8 +56,9 @@ class StaticSite:
     private: Path | None = None
     _cache: MemoryCache[bytes] = field(default_factory=lambda: MemoryCache(PART_CACHE_SIZE, memory_of))
 
-    def write(self, advance: Callable[[int, int], None] = lambda _done, _total: None) -> PageCount:
-        """Write what is new or has changed; `advance` is told how many pages are done, and of how many."""
+    def write(self, progress: Progress | None = None) -> PageCount:
+        """Write what is new or has changed; `progress` is told how many pages are done."""
+        progress = progress or NoProgress()
         served = ServedSite(self.root, self.private)
         state = served.state()
         files = list(_page_files(served, state))
@@ -65,14 +67,18 @@ class StaticSite:
                 writer.put_data(f"-/{name}", path.read_bytes())
             known, made = _manifest(self.root), 0
             keys: dict[str, str] = {}
-            for number, page in enumerate(files):
-                links = Links(root="../" * page.path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
-                links = links.of_site(state.catalogue.top)
-                keys[page.path] = page.key(links)
-                if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
-                    writer.put_data(page.path, _render(page, PageSite(state, links, self._cache)).encode())
-                    made += 1
-                advance(number + 1, len(files))
+            progress.begin(len(files), 0)
+            try:
+                for number, page in enumerate(files):
+                    links = Links(root="../" * page.path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
+                    links = links.of_site(state.catalogue.top)
+                    keys[page.path] = page.key(links)
+                    if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
+                        writer.put_data(page.path, _render(page, PageSite(state, links, self._cache)).encode())
+                        made += 1
+                    progress.advance(number + 1, 0)
+            finally:
+                progress.end()
             writer.put_data(PAGES, encode(keys))
         return PageCount(len(files), made)
 

@@ -133,6 +133,11 @@ class CheckedTranscript:
     # Why others may not believe it.
     notes: tuple[str, ...] = ()
 
+    @property
+    def full_name(self) -> str:
+        """TEST@VERSION/NAME."""
+        return f"{self.test}/{self.name}"
+
 
 @dataclass(frozen=True)
 class SubmissionClient:

@@ -1,6 +1,8 @@
 """The user's configuration: sites with their keys and mirrors, and whether to stay offline."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from harness.site.urls import is_url, masked, normalised, parse
 
 SITES = "HATE_SITES"
 OFFLINE = "HATE_OFFLINE"
-# One element for every `go_offline` that `go_online` has not undone.
+# One element for every `without_network` that is entered.
 _offline: list[bool] = []
 
 
@@ -103,10 +105,11 @@ def is_offline() -> bool:
     return bool(_offline) or os.environ.get(OFFLINE, "") not in ("", "0")
 
 
-def go_offline() -> None:
+@contextmanager
+def without_network() -> Iterator[None]:
+    """Within it, nothing is downloaded: there is what is here or in the cache."""
     _offline.append(True)
-
-
-def go_online() -> None:
-    """Undo one `go_offline`."""
-    _offline.pop()
+    try:
+        yield
+    finally:
+        _offline.pop()

@@ -21,7 +21,7 @@ import pytest
 import requests
 
 from harness.bundled import bundled
-from harness.server.app import ServeOptions, listen, make_server
+from harness.server.app import ServeOptions, SiteServer, listen, make_server
 from harness.site.changes import SiteDraft, plan_change
 from harness.site.layout import encode
 from harness.site.publish import SiteSettings, current_top, lock_site, publish
@@ -177,13 +177,10 @@ def serve_here(root: Path, **options: Any) -> Iterator[Served]:
         served = Served(f"http://127.0.0.1:{listening.getsockname()[1]}")
         log = _Log(served.log)
         logging.getLogger().addHandler(log)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
         try:
-            yield served
+            with SiteServer(root, served.url, server, listening).start():
+                yield served
         finally:
-            server.should_exit = True
-            thread.join()
             logging.getLogger().removeHandler(log)
 
 

@@ -1,0 +1,152 @@
+"""Hand transcripts in at a site that is served: `harness.submit`, which `hate submit` calls."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.api.result import Result
+from harness.api.runs import note
+from harness.api.transcripts import Given, listed, open_transcripts
+from harness.errors import HateError, UsageError
+from harness.options import DownloadOptions, option
+from harness.report.blocks import Block, Table
+from harness.site.urls import is_exposed, is_url, masked
+
+if TYPE_CHECKING:
+    from harness.server.submission_checks import CheckedTranscript, SubmissionClient
+
+TOKEN = "HATE_TOKEN"  # noqa: S105 (the name of a variable)
+
+
+class SubmitOptions(DownloadOptions):
+    """Where transcripts are handed in, and by whom."""
+
+    to: str = option("--to URL", "The site, as `hate serve` prints its address.")
+    name: str = option("--name NAME", "Submit under this name instead of the file's.", default="")
+    token_file: Path | None = option("--token-file FILE", f"Your token is in FILE; otherwise in {TOKEN}.", default=None)
+    dry_run: bool = option("--dry-run", "Check what the server will check; send nothing.", default=False)
+
+
+class SubmittedTranscript(NamedTuple):
+    """A transcript that was handed in, or would be."""
+
+    # TEST@VERSION/NAME.
+    name: str
+    # What the server said, such as "published"; or "would be sent".
+    result: str
+    # The address of its page; None if it has none.
+    page: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class SubmitResult(Result):
+    """What a site has accepted."""
+
+    site: str
+    submitted: Sequence[SubmittedTranscript]
+    remarks: Sequence[str] = ()
+
+    def payload(self) -> dict[str, Any]:
+        return {"site": self.site, "submitted": [transcript._asdict() for transcript in self.submitted]}
+
+    def blocks(self) -> Sequence[Block]:
+        """A row for each transcript."""
+        rows = [[transcript.name, transcript.result, transcript.page or ""] for transcript in self.submitted]
+        return [Table(["what", "result", "page"], rows)]
+
+
+class PartlyRefused(UsageError):
+    """Some transcripts were refused; `result` has those that were accepted."""
+
+    def __init__(self, text: str, result: SubmitResult) -> None:
+        super().__init__(text)
+        self.result = result
+
+
+def submit(
+    transcripts: Given | Sequence[Given | Sequence[Given]], *, options: SubmitOptions, token: str | None = None
+) -> SubmitResult:
+    """Hand transcripts in at a site that is served, with a token from its owner.
+
+    >>> harness.submit("mine.jsonl", to="http://localhost:8000", token_file="token.txt")
+
+    What the server will check is checked here first, with the same code, and a mistake in one of them means that none
+    is sent. The result has what the server said of each, `.submitted`. If it refuses one, that is a HateError; a
+    `PartlyRefused` has what it said of the others, `.result`.
+
+    Args:
+        transcripts: Names, paths, or what `run`, `read`, `load` and `fuse` returned; one or several.
+        token: Your token itself, instead of a file or the environment.
+    """
+    if not is_url(options.to):
+        raise UsageError(f"--to {options.to}: not an address; `hate publish T... --to FOLDER` writes to a folder")
+    if options.name and len(listed(transcripts)) != 1:
+        raise UsageError("--name is for one transcript; name one")
+    token = _read_token(options.token_file) if token is None else _checked_token(token, "the argument token")
+    if is_exposed(options.to):
+        note(f"your token goes to {masked(options.to)} unencrypted; use https if the site has it")
+    from harness.server.submission_checks import SubmissionClient, check_all
+
+    opened = open_transcripts(transcripts, options, told_apart=False)
+    for text in opened.notes:
+        note(text)
+    files = {source.path: options.name or _word_name(source.typed) for source in opened.sources}
+    client = SubmissionClient(options.to, token)
+    checked = check_all(client, files)
+    for text in [*filter(None, [client.note]), *(text for submission in checked for text in submission.notes)]:
+        note(text)
+    return _dry_run(checked, options.to) if options.dry_run else _send(client, checked)
+
+
+def _dry_run(checked: "Sequence[CheckedTranscript]", site: str) -> SubmitResult:
+    return SubmitResult(site, [SubmittedTranscript(known.full_name, "would be sent", None) for known in checked])
+
+
+def _send(client: "SubmissionClient", checked: "Sequence[CheckedTranscript]") -> SubmitResult:
+    """Send one after the other; what the server refuses does not stop the others."""
+    submitted: list[SubmittedTranscript] = []
+    messages: list[str] = []
+    refusals: list[HateError] = []
+    for transcript in checked:
+        try:
+            receipt = client.send(transcript)
+        except HateError as error:
+            refusals.append(error)
+            continue
+        page = f"{client.address.rstrip('/')}{receipt.page}" if receipt.page else None
+        submitted.append(SubmittedTranscript(transcript.full_name, receipt.result, page))
+        messages += [receipt.message] if receipt.message else []
+    result = SubmitResult(client.address, submitted, messages)
+    if not refusals:
+        return result
+    if len(refusals) == 1 and not submitted:
+        raise refusals[0]
+    several = [f"{len(refusals)} were not accepted"] if len(refusals) > 1 else []
+    text = "\n  ".join([*several, *map(str, refusals)])
+    raise PartlyRefused(text, result) if submitted else UsageError(text)
+
+
+def _word_name(word: str) -> str:
+    """The name for a transcript that was given by name; empty for a file, which has one."""
+    return "" if Path(word).exists() or is_url(word) else word.rpartition("/")[2]
+
+
+def _read_token(path: Path | None) -> str:
+    """The token in a file, or in the environment."""
+    if path is None:
+        return _checked_token(os.environ.get(TOKEN, ""), TOKEN)
+    try:
+        return _checked_token(path.read_text(encoding="utf-8"), f"--token-file {path}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--token-file {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _checked_token(text: str, source: str) -> str:
+    token = text.strip()
+    if not token:
+        raise UsageError(f"no token in {source}; the site's owner makes one with `hate token add NAME --tokens FILE`")
+    if ":" not in token or not token.isascii() or len(token.split()) != 1:
+        raise UsageError(f"{source}: not a token, which is one word such as NAME:SECRET")
+    return token
