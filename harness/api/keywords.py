@@ -146,12 +146,13 @@ _NAMED = re.compile(
 # COLUMN, FILE.svg, NAME=VALUE: words that stand for a value.
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(?:=[A-Z_,|]+|[.,|][\w.,|=]*)?")
 # Commands, and flags of some, that are functions of another name.
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "report": "make_report",
     "import": "load",
     "list": "list_tests",
     "new interface": "new_interface",
     "new script": "new_script",
+    "new matrix": "new_matrix",
     "test": "check_regression",
     "run --train-folds": "run_train_folds",
     "rate --sequential": "compare_sequentially",
@@ -178,7 +179,7 @@ def python_words(text: str, options: Mapping[str, DeclaredOption]) -> str:
     def spelled(match: re.Match[str]) -> str:
         if match["flag"] is None:
             command = match["command"] or match[0][6:-1]
-            name = _OTHER_NAMES.get(command, command)
+            name = OTHER_NAMES.get(command, command)
             if name not in dir(harness):
                 return match[0]
             return f"harness.{name}" if match["command"] else f"`harness.{name}`"

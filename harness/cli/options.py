@@ -170,7 +170,6 @@ def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     spec = declared.spec
     settings: dict[str, Any] = {
         "help": help_text(spec),
-        "hidden": spec.hidden,
         "required": declared.required,
     }
     if declared.type is bool:

@@ -103,9 +103,6 @@ def remove_command(name: str, options: TokenOptions) -> None:
     remove_token(name, options=options)
 
 
-token_command.add_command(remove_command, "revoke")
-
-
 @token_command.command("list")
 @command_options(TokenListCommandOptions)
 def list_tokens_command(options: TokenListCommandOptions) -> None:

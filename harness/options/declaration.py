@@ -69,7 +69,6 @@ class OptionSpec:
     from_python what is natural in Python, and not text, to what the field holds or what is parsed
     separator   of an option that is given once and has several values, such as COLUMN,COLUMN
     completion  what a shell completes it with, a name in `harness.cli.options.COMPLETIONS`
-    hidden      not shown in `--help`
     shown       the default in words, where it is not what a user would write
     writes      what the command writes there; None for an option that writes nothing
     needs       fields, without all of which the option would do nothing, and is refused
@@ -84,7 +83,6 @@ class OptionSpec:
     from_python: Callable[[Any], Any] | None
     separator: str | None
     completion: str | None
-    hidden: bool
     shown: str | None
     writes: Writes | None
     needs: tuple[str, ...]
@@ -101,7 +99,6 @@ def option(
     from_python: Callable[[Any], Any] | None = None,
     separator: str | None = None,
     completion: str | None = None,
-    hidden: bool = False,
     shown: str | None = None,
     writes: Writes | None = None,
     needs: Iterable[str] = (),
@@ -122,7 +119,6 @@ def option(
         from_python=from_python,
         separator=separator,
         completion=completion,
-        hidden=hidden,
         shown=shown,
         writes=writes,
         needs=tuple(needs),

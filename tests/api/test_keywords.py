@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 import pytest
 
 import harness
-from harness.api.keywords import by_keyword, python_words
+from harness.api.keywords import OTHER_NAMES, by_keyword, python_words
+from harness.cli.arguments import TestRunOptions as RunFirstOptions
+from harness.cli.commands import commands_here, hate
 from harness.errors import HateError, OutputError, UsageError
-from harness.options import DeclaredOption, OptionSet, declared_options, option
+from harness.options import DeclaredOption, OptionSet, PlotOptions, declared_options, option
 from tests.rooms import MISSING, needs_all_rooms
 from tests.workshop import Workshop
 from tools.stubs import DOORS, stub, stub_path
@@ -116,6 +119,52 @@ def test_only_what_is_meant_is_shown() -> None:
     assert {"report", "api", "errors", "TYPE_CHECKING"}.isdisjoint(names)
     with pytest.raises(AttributeError, match="module 'harness' has no attribute 'comparr'"):
         harness.comparr  # type: ignore[attr-defined]  # noqa: B018
+
+
+def commands_and_subcommands() -> Iterator[tuple[str, click.Command]]:
+    for name in commands_here():
+        command = hate.get_command(click.Context(hate), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {part}", command.commands[part]) for part in command.commands)
+        else:
+            yield name, command
+
+
+COMMAND_LINES = {name: command for name, command in commands_and_subcommands() if name != "completion"}
+# What commands have beyond their functions: how to print and what the exit status is; pictures, which are methods of
+# results; running a test first, which is `harness.run`; and, by command, what other functions do.
+PRINTED = {"style", "fail_if_worse", "strict", "quiet", "silent", "verbose", "everything"}
+PICTURED = {
+    "gnuplot",
+    "scores",
+    "zoom",
+    "axes",
+    "picture_width",
+    *(known.name for known in declared_options(PlotOptions)),
+}
+RUN_FIRST = {known.name for known in declared_options(RunFirstOptions)}
+ELSEWHERE = {
+    "list": {"interfaces", "plugins", "transcripts"},
+    "run": {"train_folds", "train_seed", "case"},
+    "status": {"watch"},
+    "rate": {"sequential"},
+    "compare": {"sequential", "typed"},
+    "report": {"output"},
+    "power": {"pilot"},
+}
+
+
+@pytest.mark.parametrize("name", COMMAND_LINES)
+def test_every_command_can_be_called(name: str) -> None:
+    """With all its options, but for what belongs to a shell or to another function."""
+    called = OTHER_NAMES.get(name, name)
+    function = FUNCTIONS.get(called) or FUNCTIONS[f"lab {called}"]
+    kind = getattr(COMMAND_LINES[name].callback, "option_set", None)
+    lacking = {known.name for known in declared_options(kind)} if kind is not None else set[str]()
+    lacking -= set(inspect.signature(function).parameters)
+    assert ELSEWHERE.get(name, set()) <= lacking
+    assert lacking - ELSEWHERE.get(name, set()) <= PRINTED | PICTURED | (RUN_FIRST if "interface" in lacking else set())
 
 
 class PaintOptions(OptionSet):

@@ -32,7 +32,7 @@ READS = {
     ("permute", "--labels"), ("galleries", "--labels"), ("methods", "--labels"), ("urn", "--labels"),
     ("publish", "--key"), ("publish", "--root-key"),
     ("serve", "--tokens"), ("serve", "--key"), ("serve", "--private"), ("submit", "--token-file"),
-    *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove", "revoke")),
+    *((f"token {word}", "--tokens") for word in ("add", "list", "quota", "remove")),
 }  # fmt: skip
 OWN_RULES = {("publish", "--new-key"), ("publish", "--private"), ("fetch", "--interfaces"), ("sweep", "-o")}
 

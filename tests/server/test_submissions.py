@@ -312,9 +312,8 @@ def test_a_killed_server_loses_nothing_that_it_confirmed(token_site: TokenSite, 
     chance = random.Random(1)
     promised: list[str] = []
     for turn in range(kills):
-        # Also the old name of the option.
-        option = ("--rate-limit", "--an-hour")[turn % 2]
-        with hate_serve(token_site.root, "--tokens", token_site.tokens, option, "1000", env=token_site.env) as server:
+        limit = ("--rate-limit", "1000")
+        with hate_serve(token_site.root, "--tokens", token_site.tokens, *limit, env=token_site.env) as server:
 
             def submit(server: Served = server, turn: int = turn) -> None:
                 for number in range(1000):

@@ -273,7 +273,7 @@ def test_quotas_are_by_name(desk: Desk) -> None:
     assert shop.call("token", "quota", "anna", "7", *tokens).status == 0
     listed = shop.call("token", "list", "--format", "json", *tokens).json["tokens"]
     assert {entry["name"]: entry["per_day"] for entry in listed} == {"anna": 7, "cleo": 3}
-    assert shop.call("token", "revoke", "cleo", *tokens).status == 0
+    assert shop.call("token", "remove", "cleo", *tokens).status == 0
     assert [token.name for token in Database(desk.tokens).tokens()] == ["anna"]
     missing = shop.call("token", "quota", "cleo", "7", *tokens)
     assert (missing.status, "cleo has no token; known: anna" in missing.err) == (2, True)
