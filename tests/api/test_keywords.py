@@ -1,6 +1,7 @@
 """The door in Python: every option is a keyword that editors and `help()` show, and errors name keywords."""
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -165,6 +166,12 @@ def test_every_command_can_be_called(name: str) -> None:
     lacking -= set(inspect.signature(function).parameters)
     assert ELSEWHERE.get(name, set()) <= lacking
     assert lacking - ELSEWHERE.get(name, set()) <= PRINTED | PICTURED | (RUN_FIRST if "interface" in lacking else set())
+
+
+def test_the_page_names_every_function() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    rows = " ".join(line for line in page.splitlines() if line.startswith("| [`"))
+    assert [name for name in harness.__all__ if not re.search(rf"`{name}[`(]", rows)] == ["HateError", "__version__"]
 
 
 class PaintOptions(OptionSet):

@@ -38,7 +38,6 @@ class PaintOptions(SeedOptions):
     share: float | None = option("--share", "A part.", default=None, within=Range(0, 1, high_open=True))
     bill: Path | None = option("--bill", "Where the bill goes.", default=None)
     wet: bool = option("--wet", "Do not wait.", default=False)
-    secret: str = option("--secret", "Not shown.", default="none", hidden=True)
     painter: str = option(help="Only from Python.", default="me")
 
 
@@ -82,10 +81,9 @@ def test_the_command_line_refuses_what_the_set_does(args: Sequence[str], words: 
     assert words in called(*args)
 
 
-def test_help_shows_what_was_declared_and_not_what_is_hidden() -> None:
+def test_help_shows_what_was_declared_and_not_what_is_for_python() -> None:
     text = called("--help")
     assert all(word in text for word in ("[red|blue]", "default: red", "Which paint.", "1<=x<=9", "--seed", "may be"))
-    assert "secret" not in text
     assert "painter" not in text
     assert text.index("--colour") < text.index("--seed")  # a set's own come before those it inherits
 
@@ -99,7 +97,7 @@ def test_help_shows_what_was_declared_and_not_what_is_hidden() -> None:
         ({"share": float("nan")}, "share=nan: not in the range 0<=x<1"),
         ({"colour": "green"}, "colour='green': not one of red, blue"),
         ({"wet": "yes"}, "wet='yes': not true or false"),
-        ({"secret": ["a"]}, r"secret=\['a'\]: not a str"),
+        ({"painter": ["a"]}, r"painter=\['a'\]: not a str"),
     ],
 )
 def test_mistakes_from_python_are_named(settings: dict[str, Any], words: str) -> None:
