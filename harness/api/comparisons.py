@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.compare import compare_runs, runs_of_table
 from harness.analysis.comparison import Comparison
@@ -35,6 +35,9 @@ from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Method
 from harness.tasks import Task, find_task
 from harness.transcript.read import open_transcript
+
+if TYPE_CHECKING:
+    from harness.report.plots.canvas import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,15 +94,15 @@ class CompareResult(PictureResult):
         """A row for each pair."""
         return comparison_table(self.comparison)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The groups of `by`, or else the agreement of two runs' numbers."""
         comparison = self.comparison
         if comparison.breakdowns:
             check_one_column(len(comparison.breakdowns))
             names, pairs, measure = comparison.names, comparison.run_pairs, comparison.measure
-            return plot_groups(comparison.breakdowns[0], names, pairs, measure, comparison.confidence, options)
+            return plot_groups(comparison.breakdowns[0], names, pairs, measure, comparison.confidence, options, ax)
         if comparison.agreement is not None:
-            return plot_agreement(comparison.agreement, comparison.confidence, options)
+            return plot_agreement(comparison.agreement, comparison.confidence, options, ax)
         if comparison.paired and comparison.aligned.has_numbers:
             raise UsageError(
                 "--plot: fewer than two cases have both answers, or these are not two runs; draw groups, --by"

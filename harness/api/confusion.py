@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.confusion import Confusion, confusions, matrix_difference
 from harness.api.extension import extendable
@@ -15,6 +15,9 @@ from harness.report.blocks import Block, Table
 from harness.report.confusion import confusion_blocks, tidy_table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.heat_maps import plot_confusion, plot_difference
+
+if TYPE_CHECKING:
+    from harness.report.plots.canvas import Axes
 
 # What JSON has of every matrix.
 _KEYS = (
@@ -65,16 +68,16 @@ class ConfusionResult(PictureResult):
         """A row for each cell."""
         return tidy_table(self.matrices)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The matrix, or the difference of two."""
         if len(self.matrices) > 2:
             raise UsageError(f"--plot: {len(self.matrices)} transcripts; one is drawn, or the difference of two")
         first, labels = self.matrices[0], self.matrices[0].labels
         if len(self.matrices) == 1:
-            return plot_confusion(labels, first.matrix.tolist(), options, name=first.name)
+            return plot_confusion(labels, first.matrix.tolist(), options, ax, name=first.name)
         other = self.matrices[1]
         name = f"{first.name} less {other.name}"
-        return plot_difference(labels, matrix_difference(first, other).tolist(), options, name=name)
+        return plot_difference(labels, matrix_difference(first, other).tolist(), options, ax, name=name)
 
 
 @extendable

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.curves.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curves.several_runs import make_curves
 from harness.analysis.curves.single_run import at_iou, free_response_curves
 from harness.api.extension import extendable
-from harness.api.result import PictureResult, as_words
+from harness.api.keywords import spelled_in_python
+from harness.api.result import PictureResult, plotted
 from harness.api.transcripts import Transcripts, open_transcripts
 from harness.errors import UsageError
-from harness.options import CurvePictureOptions, PictureOptions
+from harness.options import AxisEnds, CurvePictureOptions, Labels, PictureOptions
 from harness.options.curves import CurveOptions, FrocOptions, PrOptions
 from harness.report.blocks import Block, Table
+from harness.report.chart import Chart
 from harness.report.curve_chart import (
     CurveData,
     corner_chart,
@@ -28,9 +30,12 @@ from harness.report.curve_view import CurveView
 from harness.report.curves import curve_blocks
 from harness.report.formats import Format, render_document
 from harness.report.gnuplot import chart_script
-from harness.report.plots.canvas import Picture, check_picture
+from harness.report.plots.canvas import Picture
 from harness.report.plots.chart import plot_chart
 from harness.report.plots.scores import plot_scores
+
+if TYPE_CHECKING:
+    from harness.report.plots.canvas import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +47,6 @@ class CurveResult(PictureResult):
     confidence: float
     remarks: Sequence[str] = ()
     crossings: Sequence[CurveCrossings] | None = None
-    pictured = CurvePictureOptions
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """Also which curves have fewer points than there are, where points are shown."""
@@ -75,53 +79,146 @@ class CurveResult(PictureResult):
         lines = render_document(added, Format.PLAIN).splitlines() if added else []
         return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 
-    def make_picture(self, options: CurvePictureOptions) -> Picture:
-        """The curves; `axes` is as for the command."""
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        """The curves; the scale of the axes and an enlarged corner are asked for by CurvePictureOptions."""
+        options = CurvePictureOptions.taken_from(options)
         if options.zoom is not None and not self.view.corner:
             raise UsageError(f"zoom={options.zoom:g}: only ROC curves have a corner to enlarge")
-        chart = curve_chart(self.view, self.curves, self.confidence, self._axes(options))
+        chart = self._chart(options)
         room = corner_of(self.curves) if self.view.corner else 0.0
         limited = options.xlim is not None or options.ylim is not None
-        part = (
-            0.0
-            if chart.x.scale == "log" or (limited and not options.zoom)
-            else room
-            if options.zoom is None
-            else options.zoom
-        )
-        # An inset has room only where all curves leave it.
+        # An inset has room only where all curves leave it; to given axes others may be added, which it would lack.
+        unasked = 0.0 if limited or ax is not None else room
+        part = 0.0 if chart.x.scale == "log" else unasked if options.zoom is None else options.zoom
         corner = corner_chart(chart, part) if part else None
-        return plot_chart(chart, options, height=self.view.height, corner=corner, inset=room > 0)
+        return plot_chart(chart, options, ax, height=self.view.height, corner=corner, inset=room > 0)
 
+    def make_script(self, path: Path, options: PictureOptions) -> str:
+        """The script that `gnuplot` returns, with options of a picture as commands have them."""
+        return chart_script(self._chart(CurvePictureOptions.taken_from(options)), path, options)
+
+    def make_scores_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        """The picture that `plot_scores` draws, with options as commands have them."""
+        return plot_scores(self.curves, options, ax)
+
+    @spelled_in_python()
     def plot(
-        self, path: str | Path, options: PictureOptions | str | None = None, *, force: bool = False, **settings: Any
-    ) -> None:
-        """Draw the curves into a file, .svg, .png or .pdf: `axes`, and what `picture` takes."""
-        if isinstance(options, str):
-            options, settings = None, {"axes": options, **settings}
-        super().plot(path, options, force=force, **settings)
+        self,
+        path: str | Path | None = None,
+        *,
+        ax: "Axes | None" = None,
+        force: bool = False,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+        axes: str | None = None,
+        zoom: float | None = None,
+    ) -> "Axes":
+        """Draw the curves and return the axes, which may be changed further; of several panels, the first.
 
-    def gnuplot(self, path: str | Path, options: CurvePictureOptions | None = None, **settings: Any) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`. Settings are as for `picture`."""
-        given = options or CurvePictureOptions.of(as_words(settings))
-        chart = curve_chart(self.view, self.curves, self.confidence, self._axes(given))
-        return chart_script(chart, Path(path), given)
+        >>> curves.plot("roc.pdf", width=3.3)
+        >>> curves.plot(ax=axes[0])
 
-    def scores_picture(self, options: PictureOptions | None = None, **settings: Any) -> Picture:
-        """How the scores of positives and negatives are distributed; settings are as for `picture`."""
-        return plot_scores(self.curves, options or PictureOptions.of(as_words(settings)))
+        A file has the same bytes every time. With neither `path` nor `ax` the figure is one of pyplot's, as if made by
+        plt.subplots(): a notebook shows it once, when the cell is done; elsewhere plt.show() does. Into `ax` it is
+        drawn in your own style, with the legend inside; a file then has the whole figure.
 
+        Args:
+            path: the file to write, .svg, .png or .pdf, which must not be there
+            ax: axes of your own figure to draw into; a picture that has several panels refuses them
+            force: overwrite a file that is there
+            title: a line above the picture
+            label: what to write for names in the picture, {name: text}
+            width: of the picture in inches, or "1column" or "2column"; 3.5 inches by default
+            xlim: the part of the x axis to show, (low, high), of which one may be None
+            ylim: the same for the y axis
+            axes: the scale of both axes, such as "linear" or "log"; which there are depends on the kind of curve
+            zoom: of ROC curves, draw the corner up to this false-positive rate larger; 0 for never
+        """
+        options = CurvePictureOptions.of(
+            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes, "zoom": zoom}
+        )
+        return plotted(self.make_picture, options, path, ax, force=force)
+
+    @spelled_in_python()
+    def picture(
+        self,
+        *,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+        axes: str | None = None,
+        zoom: float | None = None,
+    ) -> Picture:
+        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
+
+        Keywords are those of `plot`.
+        """
+        options = CurvePictureOptions.of(
+            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes, "zoom": zoom}
+        )
+        return self.make_picture(options)
+
+    @spelled_in_python()
+    def gnuplot(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+        axes: str | None = None,
+    ) -> str:
+        """A gnuplot script with the data in it; the picture goes beside `path`. Keywords are those of `plot`."""
+        options = CurvePictureOptions.of(
+            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes}
+        )
+        return self.make_script(Path(path), options)
+
+    @spelled_in_python()
     def plot_scores(
-        self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any
-    ) -> None:
-        """The same into a file: .svg, .png or .pdf, which must not be there unless forced."""
-        check_picture(Path(path))
-        self.scores_picture(options, **settings).save(Path(path), force=force)
+        self,
+        path: str | Path | None = None,
+        *,
+        ax: "Axes | None" = None,
+        force: bool = False,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+    ) -> "Axes":
+        """Draw how the scores of positives and negatives are distributed, a panel for each curve.
 
-    def _axes(self, options: CurvePictureOptions) -> str | None:
+        Keywords and what is returned are as for `plot`; `ax` takes the scores of one curve.
+        """
+        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
+        return plotted(self.make_scores_picture, options, path, ax, force=force)
+
+    @spelled_in_python()
+    def scores_picture(
+        self,
+        *,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+    ) -> Picture:
+        """The same, not written anywhere, as `picture` is."""
+        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
+        return self.make_scores_picture(options)
+
+    def _chart(self, options: CurvePictureOptions) -> Chart:
         if options.axes is not None and options.axes not in self.view.axes:
             raise UsageError(f"axes={options.axes!r}: not one of {', '.join(self.view.axes)}")
-        return options.axes
+        return curve_chart(self.view, self.curves, self.confidence, options.axes)
 
 
 @extendable

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.power import PowerPlan, pilot_of, plan_power, planned_sample, power_json
 from harness.api.result import PictureResult, Result
@@ -15,6 +15,9 @@ from harness.report.plots.canvas import Picture
 from harness.report.plots.settings import plot_power
 from harness.report.power import power_blocks, power_table, rule_blocks, rule_table
 from harness.stats.power import rule_of_30, rule_of_three
+
+if TYPE_CHECKING:
+    from harness.report.plots.canvas import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +48,8 @@ class PowerResult(PictureResult):
         """The power, or the width, over the number of units."""
         return power_table(self.plan)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
-        return plot_power(self.plan, options)
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        return plot_power(self.plan, options, ax)
 
 
 @dataclass(frozen=True, repr=False)

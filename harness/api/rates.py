@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.rate import RunMeasures, merge_breakdowns, rate_runs
 from harness.analysis.sequential import SequentialComparison, sequential_json
@@ -22,6 +22,9 @@ from harness.report.rate import tidy_table as rate_table
 from harness.report.sequential import sequential_blocks, tidy_table
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
+
+if TYPE_CHECKING:
+    from harness.report.plots.canvas import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,16 +52,16 @@ class RateResult(PictureResult):
         """A row for each transcript and measure, and for each group where there are any."""
         return rate_table(self.runs)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The groups, the reliability that `ece` measures, or the errors of numbers."""
         names, confidence = [run.name for run in self.runs], self.replication.confidence
         if not self.runs[0].by and not self.runs[0].reliability:
-            return plot_errors(self.runs, self.replication, options)
+            return plot_errors(self.runs, self.replication, options, ax)
         if not self.runs[0].by:
-            return plot_reliability([run.reliability for run in self.runs], names, confidence, options)
+            return plot_reliability([run.reliability for run in self.runs], names, confidence, options, ax)
         check_one_column(len(self.runs[0].by))
         name, groups = next(iter(merge_breakdowns(self.runs)[0].items()))
-        return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, options)
+        return plot_groups(groups, names, [], self.runs[0].measures[name], confidence, options, ax)
 
 
 @extendable

@@ -32,14 +32,15 @@ from harness.options import OptionSet
 from harness.options.comparing import CompareOptions, ConfusionOptions, RateOptions, ReportOptions
 from harness.options.curves import CmcOptions, CurveOptions, FrocOptions
 from harness.options.declaration import declared_options
-from harness.report.blocks import Paragraphs
+from harness.report.blocks import Heading, Paragraphs
+from harness.report.brief import brief_text
 from harness.report.numbers import self_reported_notes
 from harness.report.page import comparison as several
 from harness.report.page import data_sheet as sheet
 from harness.report.page.cases import case_parts
 from harness.report.page.curves import curve_parts, error_parts
 from harness.report.page.data_sheet import confusion_parts
-from harness.report.page.document import Facts, KeyFigures, Part, ReportPage, ReportSection
+from harness.report.page.document import Facts, KeyFigures, Part, ReportPage, ReportSection, Verdicts
 from harness.report.page.groups import GroupStudy, group_section
 from harness.report.page.html import page_html
 from harness.report.page.markdown import page_markdown
@@ -257,12 +258,19 @@ MAX_PAIRS = 6
 MAX_NAMES = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A report, ready to be written; the pages of a site can take its sections."""
 
     page: ReportPage
     remarks: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        figures = [one for part in self.page.lead if isinstance(part, KeyFigures) for one in part.figures]
+        verdicts = [pair[0] for part in self.page.lead if isinstance(part, Verdicts) for pair in part.pairs]
+        numbers = [", ".join(f"{one.label} {one.value}" for one in figures)] if figures else []
+        lines = Paragraphs([*numbers, *verdicts])
+        return brief_text("Report", [Heading(self.page.title), lines], ".write(path), .html(), .markdown()")
 
     def html(self) -> str:
         """One page with everything in it."""

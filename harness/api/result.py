@@ -1,7 +1,7 @@
 """What the Python API returns: typed results that know their JSON, their text and their table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
+from harness.api.keywords import spelled_in_python
 from harness.errors import MissingExtra, UsageError
-from harness.options import PictureOptions
+from harness.options import AxisEnds, Labels, PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
+from harness.report.brief import brief_text
 from harness.report.formats import (
     Format,
     encode_json,
@@ -25,6 +27,8 @@ from harness.report.plots.canvas import Picture, check_picture
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from harness.report.plots.canvas import Axes
 
 
 class Addition(NamedTuple):
@@ -45,6 +49,9 @@ class Result(ABC):
 
     # By the names of those who added it, which are keys of the JSON.
     additions: Mapping[str, Addition] = MappingProxyType({})
+
+    # What a Python prompt names below the numbers.
+    further: ClassVar[str] = "print(), .to_dict(), .to_frame()"
 
     # Programs read JSON: there, some results say everything in it.
     remarks_beside_json: ClassVar[bool] = True
@@ -138,7 +145,7 @@ class Result(ABC):
         return self.render(Format.PLAIN)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: print() shows it; .to_dict() and .to_frame() have the numbers>"
+        return brief_text(type(self).__name__, self.summary(), self.further)
 
     def _repr_html_(self) -> str:
         remarks = self.remarks_in(Format.TABLE)
@@ -148,38 +155,79 @@ class Result(ABC):
 class PictureResult(Result):
     """A result that can be drawn."""
 
-    # The options of its picture.
-    pictured: ClassVar[type[PictureOptions]] = PictureOptions
+    further = f"{Result.further}, .plot()"
 
     @abstractmethod
-    def make_picture(self, options: Any) -> Picture:
-        """The picture; `options` as `pictured` has them."""
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        """The picture, in a figure of its own or in axes that are given: what commands and the methods below call."""
 
-    def picture(self, options: PictureOptions | None = None, **settings: Any) -> Picture:
+    @spelled_in_python()
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        ax: "Axes | None" = None,
+        force: bool = False,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+    ) -> "Axes":
+        """Draw the result and return the axes, which may be changed further; of several panels, the first.
+
+        >>> result.plot("roc.pdf", width=3.3)
+        >>> result.plot(ax=axes[0])
+
+        A file has the same bytes every time. With neither `path` nor `ax` the figure is one of pyplot's, as if made by
+        plt.subplots(): a notebook shows it once, when the cell is done; elsewhere plt.show() does. Into `ax` it is
+        drawn in your own style, with the legend inside; a file then has the whole figure.
+
+        Args:
+            path: the file to write, .svg, .png or .pdf, which must not be there
+            ax: axes of your own figure to draw into; a picture that has several panels refuses them
+            force: overwrite a file that is there
+            title: a line above the picture
+            label: what to write for names in the picture, {name: text}
+            width: of the picture in inches, or "1column" or "2column"; 3.5 inches by default
+            xlim: the part of the x axis to show, (low, high), of which one may be None
+            ylim: the same for the y axis
+        """
+        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
+        return plotted(self.make_picture, options, path, ax, force=force)
+
+    @spelled_in_python()
+    def picture(
+        self,
+        *,
+        title: str | None = None,
+        label: Labels = (),
+        width: float | str | None = None,
+        xlim: AxisEnds | None = None,
+        ylim: AxisEnds | None = None,
+    ) -> Picture:
         """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
 
-        `settings` are the options of --plot: `title`, `label` (a mapping of names), `width` (inches), `xlim`, `ylim`.
+        Keywords are those of `plot`.
         """
-        return self.make_picture(self.picture_options(options, settings))
-
-    def picture_options(self, options: PictureOptions | None, settings: Mapping[str, Any]) -> PictureOptions:
-        """The options of a picture, which are given as one object or by keyword."""
-        return options or self.pictured.of(as_words(settings))
-
-    def plot(
-        self, path: str | Path, options: PictureOptions | None = None, *, force: bool = False, **settings: Any
-    ) -> None:
-        """Draw into a file, .svg, .png or .pdf, which must not exist unless forced; settings are as for `picture`."""
-        check_picture(Path(path))
-        self.picture(options, **settings).save(Path(path), force=force)
+        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
+        return self.make_picture(options)
 
 
-def as_words(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is natural in Python as the command line writes it: names and their labels, the ends of an axis."""
-    words = dict(settings)
-    if isinstance(words.get("label"), Mapping):
-        words["label"] = tuple(f"{name}={text}" for name, text in words["label"].items())
-    for name in ("xlim", "ylim"):
-        if isinstance(words.get(name), Sequence) and not isinstance(words[name], str):
-            words[name] = ",".join("" if end is None else str(end) for end in words[name])
-    return words
+def plotted(
+    make: Callable[[PictureOptions, "Axes | None"], Picture],
+    options: PictureOptions,
+    path: str | Path | None,
+    ax: "Axes | None",
+    *,
+    force: bool,
+) -> "Axes":
+    """What `plot` does: make the picture, and write it, or show it unless it is in axes that were given."""
+    if path is not None:
+        check_picture(Path(path), "picture")
+    picture = make(options, ax)
+    if path is not None:
+        picture.save(Path(path), force=force)
+    elif ax is None:
+        picture.show()
+    return picture.axes

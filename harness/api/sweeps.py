@@ -58,7 +58,7 @@ from harness.transcript.read import open_transcript
 if TYPE_CHECKING:
     from harness.analysis.rate_errors import DesignRate
     from harness.measures import Measure
-    from harness.report.plots.canvas import Picture
+    from harness.report.plots.canvas import Axes, Picture
     from harness.stats.estimate import Estimate
 
 MAX_NAME_LENGTH = 150
@@ -149,7 +149,7 @@ class SweepResult(PictureResult):
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
         return {**record, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
-    def make_picture(self, options: PictureOptions) -> "Picture":
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
         from harness.measures import MEASURES
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
@@ -164,7 +164,7 @@ class SweepResult(PictureResult):
             settings.append(SettingValue(row.params, value, interval))
         varying = [name for name in self.swept if len({row.params[name] for row in self.rows}) > 1]
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
-        return plot_settings(chart, options)
+        return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:
         return [self._beside(count_table(*self._rows()), ("", " 95 %"))]
@@ -336,7 +336,7 @@ def with_picture(result: Pictured, options: PlotOptions) -> Pictured:
     """The result, drawn if a picture was asked for."""
     if options.plot is None:
         return result
-    result.plot(options.plot, PictureOptions.taken_from(options), force=options.force)
+    result.make_picture(options).save(options.plot, force=options.force)
     return dataclasses.replace(result, remarks=[f"picture: {options.plot}", *result.remarks])  # type: ignore[type-var]
 
 

@@ -228,9 +228,6 @@ class Transcript(Result):
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.records)
 
-    def __repr__(self) -> str:
-        return f"<Transcript {self.source.name}: {run_line(self._view.run)}>"
-
 
 def read(name: Given, *, options: DownloadOptions) -> Transcript:
     """A transcript: its header, its counts, its records.

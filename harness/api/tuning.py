@@ -36,7 +36,7 @@ from harness.script.load import load_script
 if TYPE_CHECKING:
     from harness.analysis.tune import Tuning
     from harness.measures import Measure
-    from harness.report.plots.canvas import Picture
+    from harness.report.plots.canvas import Axes, Picture
     from harness.stats.estimate import Estimate
 
 # Version of how folds are cached; part of their key.
@@ -235,7 +235,7 @@ class TuneResult(PictureResult):
             ],
         }
 
-    def make_picture(self, options: PictureOptions) -> "Picture":
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """What was tried, over the parameters that vary."""
         from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
@@ -251,7 +251,7 @@ class TuneResult(PictureResult):
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
-        return plot_settings(chart, options)
+        return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:
         """The best settings, and what to make of them."""

@@ -16,7 +16,7 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import OptionSet, OverwriteOptions, PlotOptions, SeedOptions, Writes, option
+from harness.options import OptionSet, OverwriteOptions, PictureOptions, PlotOptions, SeedOptions, Writes, option
 from harness.options.comparing import (
     ByOptions,
     CompareOptions,
@@ -267,7 +267,14 @@ def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> N
     result = power(find_transcripts(transcripts, options) if transcripts else None, options=options)
     emit_result(result, options.style)
     if isinstance(result, PowerResult):
-        draw(result, options, width=options.picture_width)
+        look = PictureOptions(
+            title=options.title,
+            label=options.label,
+            width=options.picture_width,
+            xlim=options.xlim,
+            ylim=options.ylim,
+        )
+        draw(result, options, look)
     elif options.plot is not None:
         raise UsageError("--plot: the rules of 3 and 30 are two numbers, not a curve")
 

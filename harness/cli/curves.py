@@ -13,7 +13,7 @@ from harness.cli.options import FormatOptions, command_options, transcripts_argu
 from harness.cli.output import check_plot, draw, emit_result, remark
 from harness.errors import UsageError
 from harness.files.outputs import write_output
-from harness.options import OptionSet, PictureOptions, PlotOptions, Range, Writes, option
+from harness.options import OptionSet, PlotOptions, Range, Writes, option
 from harness.options.curves import CmcOptions
 from harness.report.curve_view import CurveView
 
@@ -84,7 +84,7 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         _draw(result, options)
         emit_result(result, options.style)
         if "scores" in given:
-            result.plot_scores(options.scores, PictureOptions.taken_from(options), force=options.force)
+            result.make_scores_picture(options).save(options.scores, force=options.force)
             remark(f"picture: {options.scores}")
 
     return call
@@ -105,7 +105,7 @@ def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None
 def _draw(result: "CurveResult", options: DrawingOptions) -> None:
     draw(result, options)
     if options.gnuplot is not None:
-        text = result.gnuplot(options.gnuplot, result.pictured.taken_from(options))
+        text = result.make_script(options.gnuplot, options)
         write_output(options.gnuplot, text, force=options.force, what="the script")
         remark(f"gnuplot script: {options.gnuplot}")
 

@@ -2,12 +2,11 @@
 
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from harness.api.result import PictureResult, Result
-from harness.options import PlotOptions
+from harness.options import PictureOptions, PlotOptions
 from harness.report.blocks import Table
 from harness.report.formats import Format, json_lines, render
 
@@ -41,11 +40,10 @@ def emit_result(result: Result, style: str | None, *, everything: bool = False) 
         remark(text)
 
 
-def draw(result: PictureResult, options: PlotOptions, **settings: Any) -> None:
-    """Draw a result into a file, if one was named; `settings` replace options of the same name."""
+def draw(result: PictureResult, options: PlotOptions, look: PictureOptions | None = None) -> None:
+    """Draw a result into a file, if one was named; `look` if the picture's options are not those of the command."""
     if options.plot is not None:
-        picture_options = replace(result.pictured.taken_from(options), **settings)
-        result.plot(options.plot, picture_options, force=options.force)
+        result.make_picture(look or options).save(options.plot, force=options.force)
         remark(f"picture: {options.plot}")
 
 

@@ -1,6 +1,7 @@
 """Options of pictures, the same for every command that draws one."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,9 @@ COLUMNS = {"1column": 3.5, "2column": 7.16}
 WIDTHS = Range(2, 40)
 # The options that draw something.
 PICTURES = ("plot", "scores", "gnuplot")
+# How Python gives labels and the ends of an axis; as the command line writes them will do too.
+Labels = Mapping[str, str] | Sequence[str] | str
+AxisEnds = tuple[float | None, float | None] | str
 
 
 def inches(text: str) -> float:
@@ -45,12 +49,26 @@ class AxisLimits:
         return cls(low, high)
 
 
+def label_words(labels: Mapping[str, str] | Sequence[str]) -> Sequence[str]:
+    """Labels as the command line has them: NAME=TEXT each."""
+    return [f"{name}={text}" for name, text in labels.items()] if isinstance(labels, Mapping) else labels
+
+
+def limit_words(ends: tuple[float | None, float | None]) -> "str | AxisLimits":
+    """The ends of an axis as the command line has them: LOW,HIGH."""
+    return ends if isinstance(ends, AxisLimits) else ",".join("" if end is None else str(end) for end in ends)
+
+
 class PictureOptions(OptionSet):
     """How a picture looks."""
 
     title: str | None = option("--title TEXT", "A line above the picture.", default=None, needs=PICTURES)
     label: tuple[str, ...] = option(
-        "--label NAME=TEXT", "Write TEXT for a name in the picture; may be repeated.", default=(), needs=PICTURES
+        "--label NAME=TEXT",
+        "Write TEXT for a name in the picture; may be repeated.",
+        default=(),
+        from_python=label_words,
+        needs=PICTURES,
     )
     width: float | None = option(
         "--width INCHES|1column|2column",
@@ -65,10 +83,16 @@ class PictureOptions(OptionSet):
         "Show this part of the x axis; one end may be left out.",
         default=None,
         parse=AxisLimits.parse,
+        from_python=limit_words,
         needs=PICTURES,
     )
     ylim: AxisLimits | None = option(
-        "--ylim LOW,HIGH", "Show this part of the y axis.", default=None, parse=AxisLimits.parse, needs=PICTURES
+        "--ylim LOW,HIGH",
+        "Show this part of the y axis.",
+        default=None,
+        parse=AxisLimits.parse,
+        from_python=limit_words,
+        needs=PICTURES,
     )
 
 

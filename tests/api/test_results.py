@@ -1,10 +1,14 @@
 """What results show: in a console, in a notebook, and as data frames."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import harness
+from harness.report.blocks import Heading, Paragraphs, Table
+from harness.report.brief import brief_text
 from tests.workshop import Workshop
 
 pytest.importorskip("pandas", reason="data frames are made by pandas")
@@ -58,7 +62,79 @@ def test_a_frame_of_tuning_has_every_setting_the_best_first(shop: Workshop) -> N
     assert frame["value"].is_monotonic_decreasing
 
 
-def test_a_console_shows_a_line_and_a_notebook_shows_the_remarks(test_path: Path) -> None:
+def test_a_console_shows_the_numbers_and_a_notebook_shows_the_remarks(test_path: Path) -> None:
     result = harness.run(test_path, always("a"), name="right")
-    assert repr(result) == "<RunResult: print() shows it; .to_dict() and .to_frame() have the numbers>"
+    assert repr(result).splitlines() == [
+        "<RunResult>",
+        " tests  TP  TN  FP  FN  ER    rate  95 % interval",
+        "     8   8   0   0   0   0  1.0000  0.6756 to 1.0000",
+        " more: print(), .to_dict(), .to_frame()",
+    ]
     assert "transcript: " in result._repr_html_()
+
+
+# Of every kind of result: its title, and numbers that are also in its JSON.
+BRIEF: dict[str, tuple[Callable[[], Any], str, Sequence[str]]] = {
+    "rate": (lambda: harness.rate("wisard"), "<RateResult> hdigits 1.0.0: wisard", ["0.9114", "0.8899 to 0.9291"]),
+    "compare": (
+        lambda: harness.compare(["wisard", "witch"]),
+        "<CompareResult> hdigits 1.0.0: 2 transcripts, 1,434 cases",
+        ["0.9114", "0.9149", "wisard and witch cannot be told apart"],
+    ),
+    "sequential": (
+        lambda: harness.compare_sequentially(["wisard", "witch"]),
+        "<SequentialResult> hdigits 1.0.0: intervals that hold at every moment",
+        ["-0.0035"],
+    ),
+    "confusion": (lambda: harness.confusion("wisard"), "<ConfusionResult>", ["recall", "... and "]),
+    "curves": (lambda: harness.roc("wisard"), "<CurveResult>", ["0.9365", "0.9212 to 0.9489"]),
+    "transcript": (lambda: harness.read("wisard"), "<Transcript>", ["1,434 cases, TP 647, TN 660, FP 57"]),
+    "cases": (lambda: harness.read("wisard").cases(outcome="FP"), "<CasesResult>", ["0013b", "... and 52 more rows"]),
+    "diff": (lambda: harness.diff("wisard", "witch"), "<DifferencesResult>", ["more rows"]),
+    "sweep": (
+        lambda: harness.sweep("hdigits", "witch", params={"threshold": [0, 50]}, limit=20), "<SweepResult>", ["50"],
+    ),
+    "tune": (
+        lambda: harness.tune("hdigits", "witch", params={"threshold": [0, 50]}, folds=2, limit=40),
+        "<TuneResult>",
+        ["Best of 2: "],
+    ),
+    "power": (lambda: harness.power(difference=0.05, discordance=0.2), "<PowerResult>", ["658"]),
+    "tests": (lambda: harness.list_tests(), "<", ["hdigits"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BRIEF)
+def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop: Workshop) -> None:
+    make, title, numbers = BRIEF[kind]
+    result = make()
+    shown = repr(result)
+    lines = shown.splitlines()
+    assert lines[0].startswith(title)
+    assert all(number in shown for number in numbers), shown
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 100
+    further = " more: print(), .to_dict(), .to_frame()"
+    assert lines[-1] == further + (", .plot()" if hasattr(result, "plot") else "")
+
+
+def test_a_console_shows_what_a_report_says(shop: Workshop) -> None:
+    assert repr(harness.make_report("wisard")).splitlines() == [
+        "<Report> wisard on hdigits 1.0.0",
+        " rate of success 0.9114, tests 1,434, TP 647, TN 660, FP 57, FN 70, ER 0",
+        " more: .write(path), .html(), .markdown()",
+    ]
+
+
+def test_a_wide_table_shows_both_ends_and_a_hostile_name_is_harmless() -> None:
+    columns = [f"column {number}" for number in range(30)]
+    table = Table(columns, [[f"a\x1b[31m{'b' * 80}", *range(29)]])
+    lines = brief_text("Odd", [Heading("line\nbreak"), table, Paragraphs(["long " * 40])], "print()").splitlines()
+    assert lines[0] == "<Odd> line\\x0abreak"
+    assert lines[1].split("  ")[0].strip() == "column 0"
+    assert " ...  " in lines[1]
+    assert lines[1].endswith("column 29")
+    assert "\\x1b[31mbbb" in lines[2]
+    assert lines[3].endswith("...")
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 100

@@ -13,6 +13,7 @@ from harness.lab.permute.command import PermuteOptions
 from harness.lab.permute.report import plot_permutation
 from harness.lab.permute.statistics import ImagePairs, draw_pairs, percentile_interval, permute, share_not_better
 from harness.matrices.matrix import Labels, Matrix
+from harness.options import PictureOptions
 from tests.matrices.matrix_files import slow_rank
 from tests.matrices.virtual import people_matrix
 
@@ -195,7 +196,7 @@ def test_bars_of_all_panels_are_equally_wide() -> None:
     options = PermuteOptions(experiments=400)
     matrices = [people_matrix(20, 4, noise=noise, seed=4, name=name) for noise, name in ((0.6, "a"), (2.0, "b"))]
     result, other = (permuted_rates(matrices, replace(options, sampling=one)) for one in ("balanced", "unbalanced"))
-    page = plot_permutation(result, None, other)
+    page = plot_permutation(result, other, PictureOptions(), None)
     histograms = [line for sheet in (page.panels[0], *page.panels[2:]) for line in sheet.lines[:2]]
     positions = [np.asarray(line.get_xdata(), dtype=np.float64) for line in histograms]
     widths = {round(float(step), 9) for x in positions if x.size > 2 for step in np.diff(x)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.curves.curve import Curve, curves_json
 from harness.api.curves import CMC
@@ -15,6 +15,9 @@ from harness.report.curves import rank_band_lines, rank_table
 from harness.report.numbers import p_cell
 from harness.report.plots.canvas import Picture
 from harness.report.plots.chart import plot_chart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # A test at 5 %, as everywhere.
 ALPHA = 0.05
@@ -39,8 +42,8 @@ class GalleriesResult(PictureResult):
     def table(self) -> Table:
         return tidy_effect_table(self.comparisons)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
-        return plot_chart(curve_chart(CMC, self.curves, self.confidence), options, height=CMC.height)
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        return plot_chart(curve_chart(CMC, self.curves, self.confidence), options, ax, height=CMC.height)
 
 
 def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:

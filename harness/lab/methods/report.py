@@ -37,8 +37,8 @@ class MethodsResult(PictureResult):
         """A row for each method and rank."""
         return tidy_method_table(self.comparisons)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
-        return plot_methods(self.comparisons, options)
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        return plot_methods(self.comparisons, options, ax)
 
 
 def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
@@ -104,10 +104,10 @@ def _method_lines(comparison: MethodComparison) -> list[str]:
     ]
 
 
-def plot_methods(comparisons: Sequence[MethodComparison], options: PictureOptions | None = None) -> Picture:
+def plot_methods(comparisons: Sequence[MethodComparison], options: PictureOptions, ax: "Axes | None") -> Picture:
     """A panel of methods for each curve, and one with fewer units if strata have three or more."""
     count = sum(1 + bool(comparison.se_with_a_unit_less) for comparison in comparisons)
-    with Picture(options, height=PANEL * count, panels=count) as picture:
+    with Picture(options, ax, height=PANEL * count, panels=count) as picture:
         panels = iter(picture.panels)
         for comparison in comparisons:
             _error_lines(

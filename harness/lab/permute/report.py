@@ -58,8 +58,8 @@ class PermutationResult(PictureResult):
         """A row for each rank of an algorithm, and of a pair where there are several."""
         return rank_table(self.permuted)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
-        return plot_permutation(self.permuted, options, self.other)
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        return plot_permutation(self.permuted, self.other, options, ax)
 
 
 def _distributions(permuted: PermutedRates) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _meaning(result: PermutedRates) -> list[str]:
 
 
 def plot_permutation(
-    result: PermutedRates, options: PictureOptions | None = None, other: PermutedRates | None = None
+    result: PermutedRates, other: PermutedRates | None, options: PictureOptions, ax: "Axes | None"
 ) -> Picture:
     """The paper's figures 1 to 4 as panels; 3 needs two algorithms, 4 balanced and unbalanced draws."""
     pairs = list(combinations(range(len(result.names)), 2))[:MAX_PAIRS]
@@ -170,7 +170,7 @@ def plot_permutation(
     unbalanced: list[list[int]] = [] if other is None else [other.permuted.identified[:, 0, 0].tolist()]
     # A bar covers equally many people in all panels, so that their heights can be compared.
     wide = max(max(counts) - min(counts) for counts in [*identified, *gaps, *unbalanced]) // BARS + 1
-    with Picture(options, height=PANEL * panels, panels=panels) as picture:
+    with Picture(options, ax, height=PANEL * panels, panels=panels) as picture:
         first, second, *others = picture.panels
         names = [picture.name(name) for name in result.names]
         _histograms(first, people, identified, names, 0, wide)

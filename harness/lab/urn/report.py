@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
 from harness.lab.urn.analysis import UrnExperiment, UrnRow
@@ -14,6 +14,9 @@ from harness.report.numbers import p_cell, p_text
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import COLOURS, GREY, logarithmic
 from harness.report.text import safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAMES = {"st": "stratified", "srs": "simple random", "cl": "cluster"}
 
@@ -63,8 +66,8 @@ class UrnResult(PictureResult):
         """A row for each threshold and run."""
         return tidy_table(self.experiment)
 
-    def make_picture(self, options: PictureOptions) -> Picture:
-        return plot_urn(self.experiment, options)
+    def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
+        return plot_urn(self.experiment, options, ax)
 
 
 def urn_blocks(experiment: UrnExperiment) -> list[Block]:
@@ -227,7 +230,7 @@ SAMPLE = COLOURS[1]
 MAX_TICKS = 8
 
 
-def plot_urn(experiment: UrnExperiment, options: PictureOptions | None = None) -> Picture:
+def plot_urn(experiment: UrnExperiment, options: PictureOptions, ax: "Axes | None") -> Picture:
     """Over the runs if there are several, else over the thresholds."""
     by_run = experiment.options.runs > 1
     rows = (
@@ -241,7 +244,7 @@ def plot_urn(experiment: UrnExperiment, options: PictureOptions | None = None) -
         for number, row in enumerate(rows)
     ]
     label = "run" if by_run else "threshold" if has_thresholds else ""
-    with Picture(options, height=2.5) as picture:
+    with Picture(options, ax, height=2.5) as picture:
         axes = picture.axes
         marker = "o" if len(rows) < 4 else None
         for design, (name, colour, dashes) in LOOKS.items():

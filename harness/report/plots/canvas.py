@@ -4,13 +4,15 @@ with Picture(options, height=3.3) as picture:
     picture.axes.plot(x, y, label=picture.name("wisard"))
     picture.legend()
 picture.save(Path("roc.pdf"))          # or picture.svg(prefix="roc-") for a page
+
+With `ax` it is drawn into axes of a user's own figure, in the user's own style: nothing else of the figure changes.
 """
 
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,12 +20,21 @@ from typing import TYPE_CHECKING, Any, Self
 from harness.errors import MissingExtra, OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.options import AxisLimits, PictureOptions
-from harness.report.plots.labels import LegendRequest, PictureNames, PointLabel, place_labels, place_legends
-from harness.report.plots.style import BAND, DIM, FURTHER_FONTS, STYLE, WIDTH
+from harness.report.plots.labels import (
+    LegendRequest,
+    PictureNames,
+    PointLabel,
+    place_inside,
+    place_labels,
+    place_legends,
+)
+from harness.report.plots.style import BAND, DIM, FURTHER_FONTS, SMALL, STYLE, WIDTH
 from harness.report.text import html, safe, wrapped
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 SUFFIXES = (".svg", ".png", ".pdf")
 DPI = 300
@@ -31,6 +42,10 @@ DPI = 300
 LETTERS, TITLE_SIZE = 14, 8.5
 # More bands than this are drawn lighter.
 MAX_BANDS = 6
+# Inches that the numbers and the name of an axis take beside the axes.
+BESIDE = 0.8
+# In a user's own figure, names are no formulas either.
+LITERAL = {"text.parse_math": False, "text.usetex": False}
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
@@ -62,6 +77,7 @@ class Picture:
     def __init__(
         self,
         options: PictureOptions | None = None,
+        ax: "Axes | None" = None,
         *,
         height: float,
         width: float = WIDTH,
@@ -69,28 +85,41 @@ class Picture:
         **share: Any,
     ) -> None:
         self.options = options or PictureOptions()
-        self.width = self.options.width or width
-        # A wider picture is higher too, but not as much: two columns would be a whole page.
-        self.height = height * (self.width / width) ** 0.5
+        self._given = ax
+        if ax is None:
+            self.width = self.options.width or width
+            # A wider picture is higher too, but not as much: two columns would be a whole page.
+            self.height = height * (self.width / width) ** 0.5
+        else:
+            _check_axes(ax, panels, self.options)
+            self.width = axes_width(ax) + BESIDE
         self.scales = "xy"
         self.limited: list[Axes] = []
+        # The number of the first curve, for its colour: those that given axes have already keep theirs.
+        self.first = 0 if ax is None else len(ax.get_legend_handles_labels()[1])
         self.placing: dict[str, Callable[[float], float]] = {}
         self._names = PictureNames(self.options)
         self._legends: list[LegendRequest] = []
         self._labels: list[PointLabel] = []
         self._panels, self._share = panels, share
         self._style = ExitStack()
+        self.figure: Figure
 
     def __enter__(self) -> Self:
+        if self._given is not None:
+            self._style.enter_context(library().rc_context(LITERAL))
+            self.panels: list[Axes] = [self._given]
+            # A part of a figure, too, is written as a whole.
+            self.figure = self._given.figure.figure
+            return self
         self._style.enter_context(_style())
         # Not pyplot: no window and no global state, whatever backend the user has set.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        self.figure: Figure = Figure(figsize=(self.width, self.height), layout="constrained")
+        self.figure = Figure(figsize=(self.width, self.height), layout="constrained")
         FigureCanvasAgg(self.figure)
-        grid = self.figure.subplots(self._panels, 1, squeeze=False, **self._share)
-        self.panels: list[Axes] = list(grid[:, 0])
+        self.panels = list(self.figure.subplots(self._panels, 1, squeeze=False, **self._share)[:, 0])
         return self
 
     def __exit__(
@@ -99,6 +128,11 @@ class Picture:
         with self._style:
             if kind is None:
                 self._finish()
+
+    @property
+    def in_given_axes(self) -> bool:
+        """Whether it is a part of a user's own figure."""
+        return self._given is not None
 
     @property
     def axes(self) -> "Axes":
@@ -118,12 +152,21 @@ class Picture:
         self._labels.append(PointLabel(axes, *point, text, colour))
 
     def note(self, text: str, size: float) -> None:
-        """A sentence below the picture."""
+        """A sentence below the picture; in a user's own figure, below the name of the x axis."""
+        if self._given is not None:
+            label = self.axes.xaxis.label
+            label.set_text(f"{label.get_text()}\n{wrapped(safe(text), self._letters(label))}")
+            return
         letters = int(self.width * LETTERS * TITLE_SIZE / size)
         self.figure.supxlabel(wrapped(safe(text), letters), fontsize=size, color=DIM)
 
+    def _letters(self, text: "Text") -> int:
+        """How many letters of a text fit side by side above or below given axes."""
+        return max(20, int(axes_inches(self.axes)[0] * LETTERS * TITLE_SIZE / float(text.get_fontsize())))
+
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write it; the name's end says in which format. An existing file is refused, unless forced."""
+        check_picture(path, "picture")
         write_output(path, self._rendered(path.suffix.lower()[1:]), force=force, what="the picture")
 
     def svg(self, *, prefix: str = "", alt: str = "") -> str:
@@ -133,10 +176,17 @@ class Picture:
         """
         return svg_element(self._rendered("svg").decode("utf-8"), prefix, alt)
 
+    def show(self) -> None:
+        """Hand the figure over to pyplot, which shows it in a notebook when the cell is done, or in a window."""
+        from matplotlib import pyplot
+
+        # Only once it is drawn: a mistake leaves no empty figure behind.
+        pyplot.figure(FigureClass=lambda **_: self.figure)  # type: ignore[arg-type]
+
     def _rendered(self, kind: str) -> bytes:
         dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
         file = io.BytesIO()
-        with _style(), _any_letters():
+        with _style() if self._given is None else nullcontext(), _any_letters():
             self.figure.savefig(file, format=kind, dpi=DPI, metadata=dates)
         return file.getvalue()
 
@@ -151,13 +201,23 @@ class Picture:
         self._limit("y", self.options.ylim)
         self._names.check()
         with _any_letters():
-            self.figure.draw_without_rendering()
+            if self._given is None:
+                self.figure.draw_without_rendering()
+                place_labels(self._labels)
+                place_legends(self.figure, self._legends)
+                return
+            # Brings limits, aspect and ticks of these axes up to date, and leaves the others alone.
+            self._given.get_tightbbox()
             place_labels(self._labels)
-            place_legends(self.figure, self._legends)
+            for request in self._legends:
+                place_inside(request, may_grow="y" in self.scales and self.options.ylim is None)
 
     def _write_title(self) -> None:
         """Above the axes; above the whole picture, if its panels have legends of their own."""
         if not self.options.title:
+            return
+        if self._given is not None:
+            self.axes.set_title(wrapped(safe(self.options.title), self._letters(self.axes.title)))
             return
         lines = wrapped(safe(self.options.title), max(20, int(LETTERS * min(self.width, WIDTH))))
         if len(self._legends) == 1:
@@ -179,6 +239,34 @@ class Picture:
             axes.set(**{f"{axis}lim": (low, high)})
             if axes.get_aspect() != "auto":
                 axes.set_aspect("auto")
+
+
+def _check_axes(ax: "Axes", panels: int, options: PictureOptions) -> None:
+    """Refuse what cannot be drawn into given axes."""
+    library()
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise UsageError(f"ax: {type(ax).__name__} is not an Axes of matplotlib; give one, such as axes[0]")
+    if panels > 1:
+        raise UsageError(
+            f"ax: this picture has {panels} panels, and there is room for one; leave it out, and the picture has a "
+            "figure of its own"
+        )
+    if options.width is not None:
+        raise UsageError("--width: axes that are given have a width of their own; leave it out")
+
+
+def axes_inches(ax: "Axes") -> tuple[float, float]:
+    """The width and the height of axes."""
+    box = ax.get_window_extent()
+    dpi = ax.figure.dpi
+    return float(box.width / dpi), float(box.height / dpi)
+
+
+def axes_width(ax: "Axes") -> float:
+    """The width of given axes in inches of a picture's own: with letters twice as large, they are half as wide."""
+    return axes_inches(ax)[0] * SMALL / float(ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize())
 
 
 @contextmanager

@@ -29,6 +29,7 @@ HOLLOW = {"markerfacecolor": BACKGROUND, "markeredgecolor": DIM, "markeredgewidt
 def plot_chart(
     chart: Chart,
     options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
     *,
     height: float,
     corner: Chart | None = None,
@@ -36,7 +37,7 @@ def plot_chart(
 ) -> Picture:
     """The chart; `corner` is a part of it that is drawn larger: inside if all curves leave room there, else below."""
     below = corner is not None and not inset
-    with Picture(options, height=6.3 if below else height, panels=1 + below) as picture:
+    with Picture(options, ax, height=6.3 if below else height, panels=1 + below) as picture:
         _draw(picture, picture.axes, chart, named=corner is None)
         _set_axes(picture, chart)
         if corner is not None:
@@ -62,7 +63,7 @@ def _draw_corner(picture: Picture, corner: Chart, axes: "Axes") -> None:
 
 def _draw(picture: Picture, axes: "Axes", chart: Chart, *, named: bool, legend: bool = True) -> None:
     """All series; `named` if the settings of a sweep are."""
-    for number, series in enumerate(chart.series):
+    for number, series in enumerate(chart.series, picture.first):
         _draw_band(axes, number, series, chart)
         text = (
             picture.name(series.name)

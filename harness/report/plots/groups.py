@@ -41,11 +41,13 @@ def plot_groups(
     measure: Measure,
     confidence: float,
     options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
 ) -> Picture:
     """The values of all runs above; the differences below, if there are a few."""
     few = 0 < len(pairs) <= MAX_PAIRS
     width = max(WIDTH, MARGINS + GROUP * len(breakdown.groups))
-    with Picture(options, width=width, height=4.1 if few else 2.6, panels=1 + few, sharex=True) as picture:
+    height = 4.1 if few else 2.6
+    with Picture(options, ax, width=width, height=height, panels=1 + few, sharex=True) as picture:
         _values(picture, breakdown, names, measure)
         if few:
             _gaps(picture, breakdown, names, pairs, confidence)
@@ -92,7 +94,7 @@ def _values(picture: Picture, breakdown: Breakdown, names: Sequence[str], measur
             axes,
             _shifted(breakdown, number, len(names)),
             column,
-            number,
+            picture.first + number,
             picture.name(name),
             joined=_is_scale(breakdown),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.options import PictureOptions
-from harness.report.plots.canvas import Picture
+from harness.report.plots.canvas import Picture, axes_inches
 from harness.report.plots.style import BACKGROUND, COLOURS, INK, SMALL, WIDTH
 from harness.report.text import shortened
 
@@ -20,11 +20,20 @@ MAX_LABEL_LENGTH = 12
 # Inches that a class needs for its count, and the margins; inches of a digit and of a line.
 CELL, MARGINS = 0.22, 1.05
 DIGIT, LINE = 0.062, 0.105
+# The share of given axes that a colour bar leaves for the cells.
+BAR_LEAVES = 0.85
 REFUSED = "refused"
+# Of a cell, where there is room for it.
+LOWER_NUMBER = " (lower number)"
 
 
 def plot_confusion(
-    labels: Sequence[str], matrix: Sequence[Sequence[int]], options: PictureOptions | None = None, *, name: str = ""
+    labels: Sequence[str],
+    matrix: Sequence[Sequence[int]],
+    options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
+    *,
+    name: str = "",
 ) -> Picture:
     """Shades are shares of a row, so that rare classes are visible too; a cell has its count and its share."""
     sums = [sum(row) or 1 for row in matrix]
@@ -33,19 +42,24 @@ def plot_confusion(
     percentages = [
         ["" if not share else f"{100 * share:.0f}" if share >= 0.01 else "<1" for share in row] for row in shares
     ]
-    scale = HeatScale("Blues", 0.0, 1.0, "share of the row (lower number), %")
-    return _plot_matrix(labels, [counts, percentages], shares, options, scale, name)
+    scale = HeatScale("Blues", 0.0, 1.0, f"share of the row{LOWER_NUMBER}, %")
+    return _plot_matrix(labels, [counts, percentages], shares, scale, name, options, ax)
 
 
 def plot_difference(
-    labels: Sequence[str], matrix: Sequence[Sequence[int]], options: PictureOptions | None = None, *, name: str = ""
+    labels: Sequence[str],
+    matrix: Sequence[Sequence[int]],
+    options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
+    *,
+    name: str = "",
 ) -> Picture:
     """Blue for more of an answer, red for fewer, which the colour-blind can distinguish; the numbers are signed."""
     largest = max((abs(count) for row in matrix for count in row), default=0) or 1
     texts = [[f"{count:+d}" if count else "" for count in row] for row in matrix]
     shades = [[float(count) for count in row] for row in matrix]
     scale = HeatScale("RdBu", -largest, largest, "difference of counts")
-    return _plot_matrix(labels, [texts], shades, options, scale, name)
+    return _plot_matrix(labels, [texts], shades, scale, name, options, ax)
 
 
 @dataclass(frozen=True)
@@ -66,15 +80,17 @@ def _plot_matrix(
     labels: Sequence[str],
     texts: Sequence[Sequence[Sequence[str]]],
     shades: Sequence[Sequence[float]],
-    options: PictureOptions | None,
     scale: HeatScale,
     name: str,
+    options: PictureOptions | None,
+    ax: "Axes | None",
 ) -> Picture:
     """Cells are square; those that are large enough have all texts, else the first, else none."""
     width = max(WIDTH, min(2 * WIDTH, MARGINS + CELL * (len(labels) + 1)))
     width = options.width if options is not None and options.width is not None else width
     cell = (width - MARGINS) / (len(labels) + 1)
-    with Picture(options, width=width, height=max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))) as picture:
+    height = max(1.8, MARGINS + 0.2 * bool(name) + cell * len(labels))
+    with Picture(options, ax, width=width, height=height) as picture:
         picture.scales = ""
         axes = picture.axes
         image = axes.imshow(
@@ -82,17 +98,37 @@ def _plot_matrix(
         )
         axes.grid(visible=False)
         _label_classes(picture, labels)
-        _write_texts(axes, _fitting(texts, cell), [[scale.is_dark(value) for value in row] for row in shades])
+        if ax is not None:
+            cell = min(_cell_inches(axes, image))
+        lines = _fitting(texts, cell)
+        _write_texts(axes, _joined(lines), [[scale.is_dark(value) for value in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
         axes.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
         if name:
             axes.set_title(picture.name(name, 60))
-        _bar(picture, image, scale.words, percent="%" in scale.words)
+        words = scale.words if len(lines) == len(texts) else scale.words.replace(LOWER_NUMBER, "")
+        _bar(picture, image, words, percent="%" in words)
     return picture
 
 
+def _cell_inches(axes: "Axes", image: "AxesImage") -> tuple[float, float]:
+    """The width and the height of a cell in axes that are given, once they have a colour bar beside them."""
+    axes.apply_aspect()
+    (rows, columns), (width, height) = image.get_size(), axes_inches(axes)
+    return width * BAR_LEAVES / columns, height * BAR_LEAVES / rows
+
+
 def _bar(picture: Picture, image: "AxesImage", words: str, *, percent: bool = False) -> None:
-    bar = picture.figure.colorbar(image, ax=picture.axes, label=picture.name(words, 40), fraction=0.045, pad=0.02)
+    axes, label = picture.axes, picture.name(words, 40)
+    if not picture.in_given_axes:
+        bar = axes.figure.colorbar(image, ax=axes, label=label, fraction=0.045, pad=0.02)
+    elif axes.figure.get_layout_engine() is not None:
+        # As high as the cells, however the axes are shaped; the layout makes room for it.
+        bar = axes.figure.colorbar(image, cax=axes.inset_axes((1.03, 0.0, 0.045, 1.0)), label=label)
+    else:
+        # The axes themselves make room, with what stands beside the bar.
+        whole = axes.get_position(original=True).height
+        bar = axes.figure.colorbar(image, ax=axes, label=label, shrink=axes.get_position().height / whole)
     bar.outline.set_linewidth(0.6)
     if percent:
         bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
@@ -112,17 +148,17 @@ def _label_classes(picture: Picture, labels: Sequence[str]) -> None:
     axes.tick_params(length=0)
 
 
-def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[Sequence[str]]:
-    """As many lines of text as a cell of so many inches has room for."""
+def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[Sequence[Sequence[str]]]:
+    """The texts, a line of each cell after the other, that a cell of so many inches has room for."""
     for lines in range(len(texts), 0, -1):
-        shown = texts[:lines]
-        longest = max((len(text) for part in shown for row in part for text in row), default=0)
+        longest = max((len(text) for part in texts[:lines] for row in part for text in row), default=0)
         if cell >= DIGIT * longest + 0.02 and cell >= LINE * lines:
-            return [
-                ["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)]
-                for rows in zip(*shown, strict=True)
-            ]
+            return texts[:lines]
     return []
+
+
+def _joined(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    return [["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)] for rows in zip(*texts, strict=True)]
 
 
 def _write_texts(axes: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
@@ -134,6 +170,8 @@ def _write_texts(axes: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Se
 
 
 MAX_NUMBERS = 8
+# Letters of a number in a cell.
+MAX_VALUE_LENGTH = 6
 MAX_TICKS = 12
 
 
@@ -156,7 +194,8 @@ def draw_grid(
     axes.grid(visible=False)
     axes.set_xticks(*_ticks(across))
     axes.set_yticks(*_ticks(down))
-    if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS:
+    wide_enough = not picture.in_given_axes or _cell_inches(axes, image)[0] >= DIGIT * MAX_VALUE_LENGTH
+    if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS and wide_enough:
         _write_values(axes, grid, larger=larger)
     sign = 1.0 if larger else -1.0
     known = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]

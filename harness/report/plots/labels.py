@@ -1,7 +1,9 @@
 """Texts in pictures: legends that cover no curve (inside where it is empty, else beside or above), labels, names."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError
@@ -23,6 +25,8 @@ MARGIN = 3
 # Inches from which a picture has room for a legend beside the axes, and the share of it that it may take.
 WIDE, SHARE = 5.0, 0.5
 MAX_COLUMNS = 4
+# The share of given axes that a legend above the data may take.
+MAX_TAKEN = 0.6
 # Characters per line, tried in this order until the text fits.
 LINES = (60, 48, 40, 34, 28, 22, 16)
 # Points away from a mark, and how the text is aligned there; the first that is free is taken.
@@ -70,6 +74,35 @@ def _place_legend(figure: "Figure", request: LegendRequest, *, alone: bool) -> f
     return _above(figure, request, alone=alone)
 
 
+def place_inside(request: LegendRequest, *, may_grow: bool) -> None:
+    """A legend in axes that are given: narrower or smaller where it would cover something, else above what is drawn.
+
+    `may_grow`: whether the y axis may go on above the data.
+    """
+    axes = request.axes
+    if not axes.get_legend_handles_labels()[1]:
+        return
+    room = float(axes.get_window_extent().width / axes.figure.dpi)
+    for size, share in product((None, SMALL), (1.0, 0.75, 0.6, SHARE)):
+        legend = axes.legend(**_titled(request), loc=SPOTS[0], fontsize=size, title_fontsize=size)
+        _wrap(legend, share * room)
+        for spot in SPOTS if request.inside else CORNERS:
+            legend.set_loc(spot)
+            if not covers(legend, axes):
+                return
+    shares_y = len(axes.get_shared_y_axes().get_siblings(axes)) > 1
+    if may_grow and not shares_y and axes.get_yscale() == "linear" and axes.get_aspect() == "auto":
+        legend = _in_columns(
+            partial(axes.legend, loc="upper left", fontsize=SMALL, title_fontsize=SMALL), request, room - 0.1
+        )
+        taken = (legend.get_window_extent().height + 4 * MARGIN) / axes.get_window_extent().height
+        if taken < MAX_TAKEN:
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, low + (high - low) / (1 - taken))
+            return
+    legend.set_loc("best")
+
+
 def _titled(request: LegendRequest) -> dict[str, Any]:
     return {"title": request.title, "alignment": "left"}
 
@@ -88,18 +121,23 @@ def _above(figure: "Figure", request: LegendRequest, *, alone: bool) -> float:
     left = 0.0 if alone else float(request.axes.get_window_extent().x0 / figure.dpi)
     room = figure.get_size_inches()[0] - left - 0.1
     labelled = request.axes.get_legend_handles_labels()
+    if alone:
+        make = partial(figure.legend, *labelled, loc="outside upper left")
+    else:
+        make = partial(request.axes.legend, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
+    return _inches(_in_columns(make, request, room)).height
+
+
+def _in_columns(make: Callable[..., "Legend"], request: LegendRequest, room: float) -> "Legend":
+    """A legend in as many columns as fit."""
     look: dict[str, Any] = {"handlelength": 2.2, "handletextpad": 0.4, "columnspacing": 1.0, **_titled(request)}
-    for columns in range(min(len(labelled[1]), MAX_COLUMNS), 0, -1):
-        if alone:
-            legend = figure.legend(*labelled, loc="outside upper left", ncols=columns, **look)
-        else:
-            anchor: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-            legend = request.axes.legend(**anchor, ncols=columns, **look)
+    for columns in range(min(len(request.axes.get_legend_handles_labels()[1]), MAX_COLUMNS), 0, -1):
+        legend = make(ncols=columns, **look)
         if columns == 1 or _inches(legend).width <= room:
             break
         legend.remove()
     _wrap(legend, room)
-    return _inches(legend).height
+    return legend
 
 
 def _wrap(legend: "Legend", room: float) -> None:

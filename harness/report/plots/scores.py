@@ -21,7 +21,7 @@ PANEL = 1.55
 MAX_PANELS = 6
 
 
-def plot_scores(curves: Sequence[Curve], options: PictureOptions | None = None) -> Picture:
+def plot_scores(curves: Sequence[Curve], options: PictureOptions | None = None, ax: "Axes | None" = None) -> Picture:
     """Shares of each class in bins of the score; each curve has a scale of its own."""
     if len(curves) > MAX_PANELS:
         raise UsageError(f"--scores: {len(curves)} curves; the scores of up to {MAX_PANELS} are drawn")
@@ -30,7 +30,7 @@ def plot_scores(curves: Sequence[Curve], options: PictureOptions | None = None) 
         if curve.param is not None or not curve.has_negatives or curve.counts is None:
             raise UsageError(f"--scores: {curve.name} has no scores of positive and negative cases")
         histograms.append(score_histogram(curve.counts))
-    with Picture(options, height=0.3 + PANEL * len(curves), panels=len(curves)) as picture:
+    with Picture(options, ax, height=0.3 + PANEL * len(curves), panels=len(curves)) as picture:
         for axes, curve, histogram in zip(picture.panels, curves, histograms, strict=True):
             _distributions(picture, axes, curve, histogram)
         picture.panels[-1].set_xlabel(picture.name("score"))
@@ -60,12 +60,13 @@ def plot_reliability(
     names: Sequence[str],
     confidence: float,
     options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
 ) -> Picture:
     """The bins of every run with their intervals, and the diagonal of a calibrated one."""
-    with Picture(options, height=3.3) as picture:
+    with Picture(options, ax, height=3.3) as picture:
         axes = picture.axes
         axes.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
-        for number, (bins, name) in enumerate(zip(runs, names, strict=True)):
+        for number, (bins, name) in enumerate(zip(runs, names, strict=True), picture.first):
             frequencies = [bin_.frequency for bin_ in bins]
             limits = [
                 (bin_.frequency, bin_.frequency) if bin_.interval is None else (bin_.interval.low, bin_.interval.high)

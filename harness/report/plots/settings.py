@@ -15,7 +15,7 @@ from harness.report.plots.style import BAND, COLOURS, DASHES, SMALL, guide, loga
 from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.axes import Axes
 
 # Below what the best of settings on a test's own cases is.
 ON_TEST = "A value chosen here is tuned on the test's own cases."
@@ -52,20 +52,20 @@ def check_swept(swept: Sequence[str]) -> None:
         raise UsageError(f"--plot: a sweep is drawn over one or two parameters with several values; {count}")
 
 
-def plot_settings(chart: SettingsChart, options: PictureOptions | None = None) -> Picture:
+def plot_settings(chart: SettingsChart, options: PictureOptions | None = None, ax: "Axes | None" = None) -> Picture:
     """The settings over the parameters that vary."""
     check_swept(chart.swept)
-    return _plot_line(chart, options) if len(chart.swept) == 1 else _plot_grid(chart, options)
+    return (_plot_line if len(chart.swept) == 1 else _plot_grid)(chart, options, ax)
 
 
-def _plot_line(chart: SettingsChart, options: PictureOptions | None) -> Picture:
+def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes | None") -> Picture:
     [param] = chart.swept
     known = sorted(
         (point for point in chart.settings if point.value == point.value), key=lambda point: _key(point.params[param])
     )
     if not known:
         raise UsageError("--plot: no setting has a value to draw")
-    with Picture(options, height=2.6) as picture:
+    with Picture(options, ax, height=2.6) as picture:
         axes = picture.axes
         x = _positions(picture, [point.params[param] for point in known])
         limits = [point.interval or Interval(point.value, point.value) for point in known]
@@ -122,7 +122,7 @@ def _is_geometric(numbers: Sequence[float]) -> bool:
     return len(ratios) > 1 and max(ratios) < 2.6 * min(ratios)
 
 
-def _plot_grid(chart: SettingsChart, options: PictureOptions | None) -> Picture:
+def _plot_grid(chart: SettingsChart, options: PictureOptions | None, ax: "Axes | None") -> Picture:
     x, y = chart.swept
     cells: dict[tuple[Value, Value], float] = {}
     sign = 1.0 if chart.larger_is_better else -1.0
@@ -136,7 +136,8 @@ def _plot_grid(chart: SettingsChart, options: PictureOptions | None) -> Picture:
     across, down = (sorted({key[side] for key in cells}, key=_key) for side in (0, 1))
     grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
     shape = len(down) / max(len(across), 1)
-    with Picture(options, height=min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)) as picture:
+    height = min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)
+    with Picture(options, ax, height=height) as picture:
         draw_grid(picture, grid, (across, down), chart.words, larger=chart.larger_is_better)
         picture.axes.set(xlabel=picture.name(x), ylabel=picture.name(y))
         _note(picture, chart.note)
@@ -148,14 +149,14 @@ def _note(picture: Picture, text: str) -> None:
         picture.note(text, SMALL)
 
 
-def plot_power(plan: PowerPlan, options: PictureOptions | None = None) -> Picture:
+def plot_power(plan: PowerPlan, options: PictureOptions | None = None, ax: "Axes | None" = None) -> Picture:
     """The curve, with the goal and where it is reached."""
     from matplotlib.ticker import MaxNLocator
 
     asked = plan.options
     falls = asked.measured != "power"
     goal = asked.width if falls else asked.power
-    with Picture(options, height=2.6) as picture:
+    with Picture(options, ax, height=2.6) as picture:
         axes = picture.axes
         axes.plot(plan.curve_units, plan.curve, color=COLOURS[0])
         if asked.units is None and goal is not None and plan.units is not None:

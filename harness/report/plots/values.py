@@ -27,7 +27,10 @@ POINT, LINE, BLACK = COLOURS[0], COLOURS[1], COLOURS[6]
 
 
 def plot_errors(
-    runs: Sequence[RunMeasures], replication: Replication, options: PictureOptions | None = None
+    runs: Sequence[RunMeasures],
+    replication: Replication,
+    options: PictureOptions | None = None,
+    ax: "Axes | None" = None,
 ) -> Picture:
     """The error of every answer over the truth, a panel for each run, with the mean error in bins of the truth."""
     if not runs[0].aligned.has_numbers:
@@ -35,7 +38,8 @@ def plot_errors(
     if len(runs) > MAX_RUNS:
         raise UsageError(f"--plot: {len(runs)} transcripts; the errors of up to {MAX_RUNS} are drawn")
     panels = [errors_over_truth(run.aligned, run.sampling, replication) for run in runs]
-    with Picture(options, height=0.7 + 1.7 * len(panels), panels=len(panels), sharex=True, sharey=True) as picture:
+    height = 0.7 + 1.7 * len(panels)
+    with Picture(options, ax, height=height, panels=len(panels), sharex=True, sharey=True) as picture:
         for axes, run in zip(picture.panels, panels, strict=True):
             # All points first: the panels share their axes.
             _points(axes, run.truth, run.errors)
@@ -88,9 +92,11 @@ def _bins(axes: "Axes", run: ErrorsOverTruth, label: str) -> None:
     )
 
 
-def plot_agreement(agreement: Agreement, confidence: float, options: PictureOptions | None = None) -> Picture:
+def plot_agreement(
+    agreement: Agreement, confidence: float, options: PictureOptions | None = None, ax: "Axes | None" = None
+) -> Picture:
     """The difference of two answers over their mean, with the mean difference and the limits of agreement."""
-    with Picture(options, height=2.6) as picture:
+    with Picture(options, ax, height=2.6) as picture:
         axes, (a, b) = picture.axes, (picture.name(name, MAX_NAME_LENGTH) for name in agreement.names)
         _points(axes, agreement.means, agreement.differences)
         axes.axhline(0, **guide(linewidth=0.8))
