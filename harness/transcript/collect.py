@@ -224,7 +224,7 @@ class _LineDecoder:
             except UNUSABLE:
                 pass
             else:
-                self._reader.passed(body)
+                self._reader.passed(body, len(records))
                 return records
         records = self._reader.decode(body)
         for name, values in _fields(records).items():

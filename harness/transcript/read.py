@@ -164,7 +164,7 @@ class TranscriptReader:
         except UNUSABLE:
             self._find_bad_line(body)
             raise
-        self.passed(body)
+        self.passed(body, len(trials))
         return trials
 
     def take_records(self, record: Any) -> None:
@@ -172,8 +172,11 @@ class TranscriptReader:
         self._records = msgspec.json.Decoder(record)
         self._reads_blind = record is BlindTrial
 
-    def passed(self, body: bytes) -> None:
-        """Note lines that have been decoded."""
+    def passed(self, body: bytes, records: int) -> None:
+        """Note lines that have been decoded, into so many records."""
+        # A record is a line: one in two lines would be read or not by where a block ends. Blank lines are nothing.
+        if records and not (body.count(b"\n") == records == body.count(b"}\n{") + 1):
+            self._find_bad_line(body)
         if self._is_file:
             self._uncounted += len(body)
         else:
@@ -199,12 +202,13 @@ class TranscriptReader:
         return self._digest.hexdigest()
 
     def _find_bad_line(self, body: bytes) -> None:
-        """Raise an error that names the bad line."""
-        for number, line in enumerate(body.split(b"\n"), self._line_number() + 1):
+        """Raise an error that names the bad line, if there is one."""
+        for index, line in enumerate(body.split(b"\n"), 1):
             try:
                 if line.strip():
                     self._records.decode(line)
             except UNUSABLE as error:
+                number = self._line_number() + index
                 if _is_end(line):
                     raise self._more_after_end(number + 1) from None
                 raise TranscriptError(f"{self.name}:{number}: {_explain(line, error)}") from None

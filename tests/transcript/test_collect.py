@@ -141,6 +141,38 @@ def test_damaged_lines_are_refused_or_read_as_by_the_decoder(
     assert guessed(path, lean=lean, size=size) == expected
 
 
+@pytest.mark.parametrize(
+    ("lines", "bad"),
+    [
+        (b'{\n"id":"a","outcome":"TP"}\n', 2),
+        (b'{"id":"a","columns":{"x":"y"}\n,"outcome":"TP"}\n', 2),
+        (b'{"id":"a","outcome":"TP"}{"id":"b","outcome":"TP"}\n', 2),
+        # As many lines as records.
+        (b'{"id":"a","outcome":"TP"} {"id":"b","outcome":"TP"}\n{"id":"c",\n"outcome":"TP"}\n', 2),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 30, 500])
+def test_a_record_is_a_line(tmp_path: Path, lines: bytes, bad: int, size: int) -> None:
+    path = write(tmp_path / "t.jsonl", [])
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0] + lines)
+    refused = guessed(path, lean=False, size=size)
+    assert isinstance(refused, str)
+    assert f"t.jsonl:{bad}: " in refused
+    assert refused == outcome_of(path, lean=True)
+
+
+@pytest.mark.parametrize("gap", [b"\n", b"\r\n", b" \n", b"\n\n", b"\n \n\r\n"])
+def test_blank_lines_are_nothing(tmp_path: Path, gap: bytes) -> None:
+    path = write(tmp_path / "t.jsonl", [])
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    records = [b'{"id":"%d","outcome":"TP"}' % number for number in range(3)]
+    path.write_bytes(first + gap.join([*records, b""]))
+    for size in (1, 40, 500):
+        read_back = guessed(path, lean=False, size=size)
+        assert isinstance(read_back, dict)
+        assert read_back["ids"] == ["0", "1", "2"]
+
+
 @pytest.fixture
 def decoded_in_full(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The lines that were decoded with all keys, each a block of its own."""
