@@ -621,8 +621,9 @@ def estimator(
     >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
 
     It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
-    detector its decision value) and value tests (a regressor). Pipelines and searches such as GridSearchCV are
-    estimators too. It runs in this process, as functions of your program do.
+    detector its decision value; the negative of it where a test wants distances) and value tests (a regressor).
+    Pipelines and searches such as GridSearchCV are estimators too. It runs in this process, as functions of your
+    program do.
 
     Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
     such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for

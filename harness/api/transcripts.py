@@ -19,6 +19,7 @@ from harness.options.cases import CaseOptions, ShowOptions
 from harness.options.comparing import CompareOptions, RateOptions
 from harness.options.cores import usable_cores
 from harness.report.blocks import Block, Paragraphs, Table
+from harness.report.brief import brief_text
 from harness.report.cases import run_line, view_table
 from harness.report.numbers import self_reported_notes
 from harness.site.download_request import DownloadLimits
@@ -221,6 +222,10 @@ class Transcript(Result):
     def plain(self) -> str:
         """As `hate show` prints it."""
         return CasesResult(self._view).plain()
+
+    def __repr__(self) -> str:
+        # It counts the rows that it leaves out, and makes none of them.
+        return brief_text(type(self).__name__, [Paragraphs([run_line(self._view.run)]), self.table()], self.further)
 
     def __len__(self) -> int:
         return len(self.records)

@@ -93,6 +93,7 @@ def make_setup(plan: Plan, interface: Interface, work: Path) -> Setup:
         train=train,
         gallery=gallery,
         timeout=plan.options.timeout,
+        larger_is_better=script.rules.larger_is_better,
         jobs=plan.options.jobs,
         limits=plan.options.limits,
     )

@@ -39,6 +39,8 @@ class Setup:
     # The gallery of a rank test, as a file of the same kind; None if the program does not enrol one.
     gallery: Path | None = None
     timeout: float | None = None
+    # Whether scores are similarities rather than distances.
+    larger_is_better: bool = True
     # How many programs share the cases.
     jobs: int = 1
     # What the program may use.

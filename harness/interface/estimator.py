@@ -63,7 +63,9 @@ class EstimatorInterface(PythonInterface):
             if setup.work not in self.trained:
                 self.trained[setup.work] = self._train(setup, use, call)
             model = self.trained[setup.work]
-        answering = _Answering(model, self.load, use, lambda: self.trained.pop(setup.work, None))
+        answering = _Answering(
+            model, self.load, use, setup.larger_is_better, lambda: self.trained.pop(setup.work, None)
+        )
         return PythonSession(answering, setup.params, call, self.batch)
 
     def _train(self, setup: Setup, use: "_TaskUse", call: Caller) -> Any:
@@ -114,8 +116,9 @@ def estimator(
     >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
 
     It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
-    detector its decision value) and value tests (a regressor). Pipelines and searches such as GridSearchCV are
-    estimators too. It runs in this process, as functions of your program do.
+    detector its decision value; the negative of it where a test wants distances) and value tests (a regressor).
+    Pipelines and searches such as GridSearchCV are estimators too. It runs in this process, as functions of your
+    program do.
 
     Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
     such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for
@@ -157,12 +160,21 @@ def estimator(
 class _Answering:
     """A trained model, which answers many cases at once."""
 
-    def __init__(self, model: Any, load: Callable[[Any], Any], use: "_TaskUse", forget: Callable[[], Any]) -> None:
-        self._model, self._load, self._use = model, load, use
+    def __init__(
+        self,
+        model: Any,
+        load: Callable[[Any], Any],
+        use: "_TaskUse",
+        larger_is_better: bool,
+        forget: Callable[[], Any],
+    ) -> None:
+        self._model, self._load, self._use, self._larger_is_better = model, load, use, larger_is_better
         self.close = forget
 
     def answer_batch(self, cases: Sequence[Question], params: Mapping[str, Value]) -> list[Any]:
-        return self._use.answers(self._model, [self._load(case.input) for case in cases], cases)
+        answers = self._use.answers(self._model, [self._load(case.input) for case in cases], cases)
+        # What a model gives is a similarity.
+        return [-answer for answer in answers] if self._use.is_score and not self._larger_is_better else answers
 
 
 @dataclass(frozen=True)
@@ -172,6 +184,7 @@ class _TaskUse:
     # The cases to learn from, and what is true of each; None where nothing is said of any.
     targets: Callable[[Sequence[Question]], tuple[Sequence[Question], list[Any] | None]]
     answers: Callable[[Any, list[Any], Sequence[Question]], list[Any]]
+    is_score: bool = False
 
 
 def _label_targets(cases: Sequence[Question]) -> tuple[Sequence[Question], list[Any]]:
@@ -249,7 +262,7 @@ def _value_answers(model: Any, rows: list[Any], cases: Sequence[Question]) -> li
 
 _USES = {
     LABEL.name: _TaskUse(_label_targets, _label_answers),
-    SCORE.name: _TaskUse(_score_targets, _score_answers),
+    SCORE.name: _TaskUse(_score_targets, _score_answers, is_score=True),
     VALUE.name: _TaskUse(_value_targets, _value_answers),
 }
 

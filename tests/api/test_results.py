@@ -88,7 +88,11 @@ BRIEF: dict[str, tuple[Callable[[], Any], str, Sequence[str]]] = {
     ),
     "confusion": (lambda: harness.confusion("wisard"), "<ConfusionResult>", ["recall", "... and "]),
     "curves": (lambda: harness.roc("wisard"), "<CurveResult>", ["0.9365", "0.9212 to 0.9489"]),
-    "transcript": (lambda: harness.read("wisard"), "<Transcript>", ["1,434 cases, TP 647, TN 660, FP 57"]),
+    "transcript": (
+        lambda: harness.read("wisard"),
+        "<Transcript>",
+        ["1,434 cases, TP 647, TN 660, FP 57", "... and 1,429 more rows"],
+    ),
     "cases": (lambda: harness.read("wisard").cases(outcome="FP"), "<CasesResult>", ["0013b", "... and 52 more rows"]),
     "diff": (lambda: harness.diff("wisard", "witch"), "<DifferencesResult>", ["more rows"]),
     "sweep": (

@@ -277,6 +277,20 @@ def test_a_score_test_without_claims_is_for_detectors(shop: Workshop) -> None:
     assert [record.score for record in harness.read(run)] == pytest.approx(forest.decision_function([[0], [9]]))
 
 
+def test_where_smaller_is_better_the_score_is_a_distance(shop: Workshop) -> None:
+    rows = "".join(f"{n},{'true' if n > 4 else 'false'}\n" for n in range(10))
+    shop.write("toy/train.csv", f"input,positive\n{rows}")
+    cases = "id,input,positive\n1,0,false\n2,9,true\n"
+    scores = {}
+    for larger in ("true", "false"):
+        sections = SCORES.replace("0.5", "0.5" if larger == "true" else "-0.5")
+        shop.script(task="score", keys=f"larger_is_better = {larger}", sections=sections, rows=cases)
+        run = harness.run("toy", harness.estimator(LogisticRegression(), load=number))
+        assert (run.counts.TP, run.counts.TN) == (1, 1)
+        scores[larger] = [record.score or 0.0 for record in harness.read(run)]
+    assert scores["false"] == [-score for score in scores["true"]]
+
+
 class NotOfSklearn:
     """Any object with the methods will do."""
 
