@@ -12,6 +12,7 @@ from harness.model import Question, plain_text
 from harness.options import LibraryOptions
 from harness.options.cases import CaseListOptions
 from harness.report.blocks import Block, Cell, Heading, Paragraphs, Table
+from harness.report.brief import brief_text
 from harness.report.description import description_page, facts_page, facts_text, test_facts
 from harness.report.formats import Format, encode_json
 from harness.report.text import json_text
@@ -102,6 +103,12 @@ class CaseListResult(Result):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return islice(self._records(), self.options.limit)
 
+    def __len__(self) -> int:
+        if self.options.part == "cases":
+            total = len(self.test)
+            return total if self.options.limit is None else min(total, self.options.limit)
+        return sum(1 for _ in self)
+
     def _records(self) -> Iterator[dict[str, Any]]:
         test = self.test
         if self.options.part == "cases":
@@ -127,8 +134,14 @@ class CaseListResult(Result):
         return [self.table()]
 
     def summary(self) -> Sequence[Block]:
-        """The first cases."""
-        return [_record_table(list(islice(self, MAX_SHOWN)))]
+        """The first cases, and how many there are."""
+        first, total = list(islice(self, MAX_SHOWN)), len(self)
+        more = [Paragraphs([f"the first {len(first):,} of {total:,} cases"])] if len(first) < total else []
+        return [_record_table(first), *more]
+
+    def __repr__(self) -> str:
+        first = _record_table(list(islice(self, MAX_SHOWN)))
+        return brief_text(type(self).__name__, [first], self.further, rows=len(self))
 
     def table(self) -> Table:
         """A row for each case."""

@@ -14,18 +14,20 @@ MAX_CELL = 40
 MORE = "..."
 
 
-def brief_text(name: str, blocks: Sequence[Block], further: str) -> str:
+def brief_text(
+    name: str, blocks: Sequence[Block], further: str, cautions: Sequence[str] = (), *, rows: int | None = None
+) -> str:
     """Of a text for people its title, a table and its first sentences, below the kind of result.
 
-    `further` says where there is more.
+    `further` says where there is more, `rows` how many the table would have if it has only the first of them.
     """
     title = blocks[0].text if blocks and isinstance(blocks[0], Heading) else ""
     lines = [_cut(safe(f"<{name}> {title}".rstrip()))]
     tables = [block for block in blocks if isinstance(block, Table)]
     # A table with intervals says more than one of counts.
     chosen = next(filter(_has_limits, tables), tables[0] if tables else None)
-    lines += [f" {row}" for row in ([] if chosen is None else _rows(chosen))]
-    texts = next((block.texts for block in blocks if isinstance(block, Paragraphs)), ())
+    lines += [f" {row}" for row in ([] if chosen is None else _rows(chosen, rows))]
+    texts = [*cautions, *next((block.texts for block in blocks if isinstance(block, Paragraphs)), ())]
     # The begin of every sentence says more than the whole of the first.
     lines += [_cut(f" {safe(text)}") for text in texts[:MAX_SENTENCES]]
     return "\n".join([*lines, f" more: {further}"])
@@ -35,9 +37,9 @@ def _has_limits(table: Table) -> bool:
     return any(isinstance(cell, Limits) for cell in next(iter(table.rows), ()))
 
 
-def _rows(table: Table) -> list[str]:
+def _rows(table: Table, total: int | None) -> list[str]:
     """The table without a rule below its header: some rows, and of a wide table the columns at both ends."""
-    more = len(table.rows) - MAX_ROWS
+    more = (len(table.rows) if total is None else total) - MAX_ROWS
     # One row more takes no more lines than a line that says so. Rows may be made while they are gone through.
     rows = list(islice(iter(table.rows), MAX_ROWS if more > 1 else MAX_ROWS + 1))
     texts = [list(table.columns), *([cell_text(cell) for cell in row] for row in rows)]

@@ -104,6 +104,12 @@ BRIEF: dict[str, tuple[Callable[[], Any], str, Sequence[str]]] = {
         ["Best of 2: "],
     ),
     "power": (lambda: harness.power(difference=0.05, discordance=0.2), "<PowerResult>", ["658"]),
+    "cases of a test": (
+        lambda: harness.cases("hdigits"), "<CaseListResult>", ["0001a", "... and 1,429 more rows"],
+    ),
+    "training cases": (
+        lambda: harness.cases("hdigits", part="train", limit=30), "<CaseListResult>", ["... and 25 more rows"],
+    ),
     "tests": (lambda: harness.list_tests(), "<", ["hdigits"]),
 }  # fmt: skip
 
@@ -120,6 +126,11 @@ def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop:
     assert max(map(len, lines)) <= 100
     further = " more: print(), .to_dict(), .to_frame()"
     assert lines[-1] == further + (", .plot()" if hasattr(result, "plot") else "")
+
+
+def test_a_notebook_shows_how_many_cases_there_are() -> None:
+    assert "the first 20 of 1,434 cases" in harness.cases("hdigits")._repr_html_()
+    assert "the first" not in harness.cases("hdigits", limit=20)._repr_html_()
 
 
 def test_a_console_shows_what_a_report_says(shop: Workshop) -> None:
