@@ -3,6 +3,26 @@
 from signal import SIGINT
 
 
+class Quoting(str):
+    """A text with words of others in it, such as what a program said, which nobody puts into other words."""
+
+    quoted: tuple[str, ...] = ()
+
+
+def quoting(text: str, *quoted: str) -> str:
+    """A text that quotes these words, or the words that these quote."""
+    if not quoted:
+        return text
+    made = Quoting(text)
+    made.quoted = tuple(words for part in quoted for words in (quoted_in(part) or (str(part),)))
+    return made
+
+
+def quoted_in(text: str) -> tuple[str, ...]:
+    """The words of others in a text."""
+    return text.quoted if isinstance(text, Quoting) else ()
+
+
 class HateError(Exception):
     """Anything a user can put right; the text gives place, value and remedy in one line."""
 

@@ -66,7 +66,7 @@ class CompareResult(PictureResult):
     @property
     def verdicts(self) -> list[str]:
         """A sentence or two about every pair."""
-        return [line for pair in self.comparison.pairs for line in pair_verdict(self.comparison, pair)]
+        return [*self.said([line for pair in self.pairs for line in pair_verdict(self.comparison, pair)])]
 
     @property
     def first_is_worse(self) -> bool:

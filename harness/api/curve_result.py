@@ -1,7 +1,7 @@
 """Curves of transcripts as a result: the points are data, people see a summary, and everybody the same picture."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,9 @@ from harness.analysis.curves.curve import Curve, CurveCrossings, curves_json, fi
 from harness.analysis.curves.several_runs import make_curves
 from harness.analysis.curves.single_run import at_iou, free_response_curves
 from harness.api.extension import extendable
-from harness.api.keywords import spelled_in_python
 from harness.api.result import PictureResult, plotted
 from harness.api.transcripts import Transcripts, open_transcripts
+from harness.api.wording import in_python_words
 from harness.errors import UsageError
 from harness.options import AxisEnds, CurvePictureOptions, Labels, PictureOptions
 from harness.options.curves import CurveOptions, FrocOptions, PrOptions
@@ -67,7 +67,8 @@ class CurveResult(PictureResult):
 
     def data(self) -> list[CurveData]:
         """The points of each curve."""
-        return [curve_data(curve, self.confidence) for curve in self.curves]
+        curves = [curve_data(curve, self.confidence) for curve in self.curves]
+        return [replace(curve, remarks=self.said(curve.remarks)) for curve in curves]
 
     def table(self) -> Table:
         """All points in one table."""
@@ -101,7 +102,7 @@ class CurveResult(PictureResult):
         """The picture that `plot_scores` draws, with options as commands have them."""
         return plot_scores(self.curves, options, ax)
 
-    @spelled_in_python()
+    @in_python_words
     def plot(
         self,
         path: str | Path | None = None,
@@ -142,7 +143,7 @@ class CurveResult(PictureResult):
         )
         return plotted(self.make_picture, options, path, ax, force=force)
 
-    @spelled_in_python()
+    @in_python_words
     def picture(
         self,
         *,
@@ -163,7 +164,7 @@ class CurveResult(PictureResult):
         )
         return self.make_picture(options)
 
-    @spelled_in_python()
+    @in_python_words
     def gnuplot(
         self,
         path: str | Path,
@@ -181,7 +182,7 @@ class CurveResult(PictureResult):
         )
         return self.make_script(Path(path), options)
 
-    @spelled_in_python()
+    @in_python_words
     def plot_scores(
         self,
         path: str | Path | None = None,
@@ -201,7 +202,7 @@ class CurveResult(PictureResult):
         options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
         return plotted(self.make_scores_picture, options, path, ax, force=force)
 
-    @spelled_in_python()
+    @in_python_words
     def scores_picture(
         self,
         *,

@@ -209,7 +209,7 @@ def _at_sites(look: Callable[["Catalogue", str], list[Entry]], remarks: list[str
             entries += look(catalogue, config.name)
         except HateError as error:
             among.refuse(error)
-    remarks += [f"hate: {note}" for note in among.notes]
+    remarks += among.notes
     return entries
 
 

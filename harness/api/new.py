@@ -1,6 +1,7 @@
 """Examples to start from: `new_interface`, `new_script`, `new_matrix`, `hate new`."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from harness.files.outputs import check_free, write_output
 from harness.interface.contract import FILES
 from harness.options import OptionSet, OverwriteOptions, Range, SeedOptions, option
 from harness.params import nearest
-from harness.report.blocks import Block, Table
+from harness.report.blocks import Block, CommandText, Table
 from harness.tasks import TASKS, find_task, task_names
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def new_script(name: str, *, options: NewScriptOptions) -> NewFiles:
     files = template_files(name, known)
     _write(files)
     script = next(iter(files))
-    return NewFiles(list(files), [f"{script} written; fill it in, then: hate check {script.parent}"])
+    check = f"hate check {shlex.quote(str(script.parent))}"
+    return NewFiles(list(files), [CommandText(f"{script} written; fill it in, then: {check}")])
 
 
 def _write(files: dict[Path, str]) -> None:

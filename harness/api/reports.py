@@ -25,6 +25,7 @@ from harness.analysis.value_errors import errors_over_truth
 from harness.api.curves import CMC, FROC, PR, ROC
 from harness.api.runs import unit_words
 from harness.api.transcripts import OpenedTranscripts, Transcripts, baseline_remark, metric_remark, open_transcripts
+from harness.api.wording import ForReaders, in_python_words
 from harness.errors import HateError, OutputError, UsageError
 from harness.files.outputs import write_output
 from harness.model import join_names
@@ -259,7 +260,7 @@ MAX_NAMES = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(ForReaders):
     """A report, ready to be written; the pages of a site can take its sections."""
 
     page: ReportPage
@@ -270,7 +271,7 @@ class Report:
         verdicts = [pair[0] for part in self.page.lead if isinstance(part, Verdicts) for pair in part.pairs]
         numbers = [", ".join(f"{one.label} {one.value}" for one in figures)] if figures else []
         lines = Paragraphs([*numbers, *verdicts])
-        return brief_text("Report", [Heading(self.page.title), lines], ".write(path), .html(), .markdown()")
+        return brief_text("Report", self.shown([Heading(self.page.title), lines]), ".write(path), .html(), .markdown()")
 
     def html(self) -> str:
         """One page with everything in it."""
@@ -284,21 +285,25 @@ class Report:
         """On A4; needs the extra `pdf`."""
         return page_pdf(self.page)
 
+    @in_python_words
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write it to a file, .html, .md or .pdf, which must not be there unless forced."""
-        path = Path(path)
-        check_report(path)
+        self.write_file(Path(path), force=force)
+
+    def write_file(self, path: Path, *, force: bool = False) -> None:
+        """The same, called by the command."""
+        check_report(path, "report")
         made: dict[str, Callable[[], str | bytes]] = {".md": self.markdown, ".pdf": self.pdf}
         content = made.get(path.suffix.lower(), self.html)()
         write_output(path, content, force=force, what="the report")
 
 
-def check_report(path: Path) -> None:
+def check_report(path: Path, option: str = "-o") -> None:
     """Raise an error before anything is computed if the report cannot be written."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {path}: the name of a report must end in .html, .md or .pdf")
+        raise UsageError(f"{option} {path}: the name of a report must end in .html, .md or .pdf")
     if not path.parent.is_dir():
-        raise OutputError(f"-o {path}: no folder {path.parent}; create it first")
+        raise OutputError(f"{option} {path}: no folder {path.parent}; create it first")
     if path.suffix.lower() == ".pdf":
         pdf_library()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from harness.api.keywords import spelled_in_python
+from harness.api.wording import ForReaders, in_python_words
 from harness.errors import MissingExtra, UsageError
 from harness.options import AxisEnds, Labels, PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
@@ -24,6 +24,7 @@ from harness.report.formats import (
     render_parts,
 )
 from harness.report.plots.canvas import Picture, check_picture
+from harness.report.text import safe
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,11 +42,14 @@ class Addition(NamedTuple):
     remarks: Sequence[str] = ()
 
 
-class Result(ABC):
+class Result(ForReaders, ABC):
     """The base of all results. A command prints what `render` returns, and the remarks on stderr."""
 
     # What a reader should know beside the results: which file was taken, what was left out.
     remarks: Sequence[str] = ()
+
+    # Those of the remarks without which the numbers would mislead; they stand below them wherever these are shown.
+    cautions: Sequence[str] = ()
 
     # By the names of those who added it, which are keys of the JSON.
     additions: Mapping[str, Addition] = MappingProxyType({})
@@ -102,7 +106,7 @@ class Result(ABC):
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""
-        blocks = [*self.blocks(), *self._added_blocks()]
+        blocks = self.shown([*self.blocks(), *self._added_blocks()])
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], Format.PLAIN)
         return render_document(blocks, Format.PLAIN)
@@ -130,7 +134,7 @@ class Result(ABC):
             return render(self.table(), style)
         if style is Format.PLAIN:
             return self.plain()
-        blocks = [*(self.blocks() if everything else self.summary()), *self._added_blocks()]
+        blocks = self.shown([*(self.blocks() if everything else self.summary()), *self._added_blocks()])
         if len(blocks) == 1 and isinstance(blocks[0], Table):
             return render(blocks[0], style, terminal_width=width)
         return render_document(blocks, style, terminal_width=width)
@@ -142,14 +146,15 @@ class Result(ABC):
         return iter([self.render(style, width, everything=everything)])
 
     def __str__(self) -> str:
-        return self.render(Format.PLAIN)
+        return self.render(Format.PLAIN) + "".join(f"{safe(text)}\n" for text in self.cautions)
 
     def __repr__(self) -> str:
-        return brief_text(type(self).__name__, self.summary(), self.further)
+        return brief_text(type(self).__name__, self.shown(self.summary()), self.further, self.cautions)
 
     def _repr_html_(self) -> str:
         remarks = self.remarks_in(Format.TABLE)
-        return notebook_html([*self.summary(), *self._added_blocks(), *([Paragraphs(remarks)] if remarks else [])])
+        blocks = [*self.summary(), *self._added_blocks(), *([Paragraphs(remarks)] if remarks else [])]
+        return notebook_html(self.shown(blocks))
 
 
 class PictureResult(Result):
@@ -161,7 +166,7 @@ class PictureResult(Result):
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The picture, in a figure of its own or in axes that are given: what commands and the methods below call."""
 
-    @spelled_in_python()
+    @in_python_words
     def plot(
         self,
         path: str | Path | None = None,
@@ -196,7 +201,7 @@ class PictureResult(Result):
         options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
         return plotted(self.make_picture, options, path, ax, force=force)
 
-    @spelled_in_python()
+    @in_python_words
     def picture(
         self,
         *,

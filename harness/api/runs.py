@@ -13,7 +13,7 @@ from harness.engine.run import FinishedRun
 from harness.engine.run import run as run_plan
 from harness.engine.tallies import has_design
 from harness.engine.target import Target
-from harness.errors import UsageError
+from harness.errors import UsageError, quoting
 from harness.model import Counts, Trial, plural
 from harness.options import (
     GalleryOptions,
@@ -173,6 +173,7 @@ class RunResult(Result):
     # The rate of the whole test, if the run could stop before its end: no other interval is then valid.
     stopped: "SequentialComparison | None" = None
     remarks: Sequence[str] = ()
+    cautions: Sequence[str] = ()
 
     @property
     def rate(self) -> float:
@@ -292,21 +293,30 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
         stopped = stopped_run(finished.path)
         remarks.append(stopped_sentence(stopped))
     remarks += [] if finished.asked else ["nothing was left to run"]
-    remarks += failure_remarks(plan, finished)
+    cautions = failure_remarks(plan, finished)
+    remarks += cautions
     remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
     design = None if stopped is not None else design_rate(finished)
-    return RunResult(plan.params, finished.counts, finished.path, design, repeats, identification, stopped, remarks)
+    return RunResult(
+        plan.params, finished.counts, finished.path, design, repeats, identification, stopped, remarks, cautions
+    )
 
 
 def _blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
     """The result of a run that has ended."""
     remarks = [] if finished.asked else ["nothing was left to run"]
-    remarks += error_remarks(finished, every=0 < plan.total == finished.counts.ER)
+    cautions = error_remarks(finished, every=0 < plan.total == finished.counts.ER)
+    remarks += cautions
     if finished.path is not None:
         remarks.append(f"transcript: {finished.path}")
     remarks.append(f"{WITH_THE_SITE}: `hate submit {finished.path} --to SITE` hands the answers in")
     return BlindRunResult(
-        plan.params, Counts(ER=finished.counts.ER), finished.path, remarks=remarks, answers=plan.total
+        plan.params,
+        Counts(ER=finished.counts.ER),
+        finished.path,
+        remarks=remarks,
+        cautions=cautions,
+        answers=plan.total,
     )
 
 
@@ -321,7 +331,7 @@ def error_remarks(finished: FinishedRun, *, every: bool) -> list[str]:
     """How many cases were errors, or that every one was, and the first of those of now."""
     error, counts = finished.first_error, EVERY_CASE if every else f"{finished.counts.ER:,} errors"
     if error is not None:
-        return [f"{counts}; {first_error_words(error)}"]
+        return [first_error_remark(counts, error)]
     return [counts] if every else []
 
 
@@ -335,9 +345,10 @@ def is_all_errors(counts: Counts) -> bool:
     return 0 < counts.tests == counts.ER
 
 
-def first_error_words(error: Trial) -> str:
-    """The first of the errors of a run, for a remark."""
-    return f"the first, case {error.id}: {error.error}: {error.message}"
+def first_error_remark(counts: str, error: Trial) -> str:
+    """How many errors there are, and the first of them, as the program said it."""
+    said = str(error.message)
+    return quoting(f"{counts}; the first, case {error.id}: {error.error}: {said}", said)
 
 
 def design_rate(finished: FinishedRun) -> "DesignRate | None":

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from harness.analysis.decisions import AnswerLimits, Setting, pool_answers, read_answers, write_decided
 from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import PictureResult
-from harness.api.runs import EVERY_CASE, AnyTest, first_error_words, is_all_errors, note
+from harness.api.runs import EVERY_CASE, AnyTest, first_error_remark, is_all_errors, note
 from harness.engine.header import run_header
 from harness.engine.plan import Plan, RunOptions, find_parts, run_inputs
 from harness.engine.progress import Progress
@@ -126,6 +126,7 @@ class SweepResult(PictureResult):
     # The parameters that vary.
     swept: Sequence[str]
     remarks: Sequence[str] = ()
+    cautions: Sequence[str] = ()
     # What was computed beside the counts, if anything was.
     measure: "Measure | None" = None
 
@@ -273,11 +274,13 @@ def _run_sweep(
         remarks.append(f"{len(rows):,} of {grid.size:,} combinations, {how}, seed {options.seed}")
     if options.output is not None:
         remarks.append(f"transcripts: {len(planned.plans):,} in {options.output}")
-    remarks += _row_remarks(rows, names)
+    alike = _row_remarks(rows, names)
+    remarks += alike
     if measure is not None and not any(measured):
         remarks.append(measure.absence([planned.plans[0].interface.name]).removesuffix("."))
-    remarks += [*decision_remarks(grid, planned.plans[0]), *batch_remarks(runs, cached, planned.plans[0].cases)]
-    return SweepResult(rows, paths, names, remarks, measure)
+    wrong = batch_cautions(cached, planned.plans[0].cases)
+    remarks += [*decision_remarks(grid, planned.plans[0]), *cache_remarks(runs, cached), *wrong]
+    return SweepResult(rows, paths, names, remarks, [*alike, *wrong], measure)
 
 
 def _row_settings(planned: Sweep, cached: Sequence[CachedRun]) -> list[Setting]:
@@ -379,20 +382,23 @@ def decision_remarks(grid: Grid, plan: Plan) -> list[str]:
     ]
 
 
-def batch_remarks(runs: RunBatch, cached: Sequence[CachedRun], cases: CaseSet) -> list[str]:
-    """What was run, what was known, the first error, and the first answers that are no label of the test."""
-    remarks = []
+def cache_remarks(runs: RunBatch, cached: Sequence[CachedRun]) -> list[str]:
+    """What was run, and what was known."""
+    if not runs.cached:
+        return []
     known = [run.path for run in cached if run.path.exists() and not run.asked]
-    if runs.cached:
-        oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
-        taken = runs.cached + runs.made
-        what = f"{runs.cached:,} of {taken:,} runs" if taken > 1 else "the run"
-        remarks.append(f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again")
+    oldest = datetime.fromtimestamp(min(path.stat().st_mtime for path in known), UTC)
+    taken = runs.cached + runs.made
+    what = f"{runs.cached:,} of {taken:,} runs" if taken > 1 else "the run"
+    return [f"from the cache: {what}, made {oldest:%Y-%m-%d %H:%M} UTC; --fresh runs everything again"]
+
+
+def batch_cautions(cached: Sequence[CachedRun], cases: CaseSet) -> list[str]:
+    """The first error, and the first answers that are no label of the test."""
     error = next((run.first_error for run in cached if run.first_error is not None), None)
-    if error is not None:
-        remarks.append(f"errors; {first_error_words(error)}")
+    failed = [] if error is None else [first_error_remark("errors", error)]
     label = next(filter(None, (run.labels.remark(cases) for run in cached if run.labels is not None)), "")
-    return [*remarks, label] if label else remarks
+    return [*failed, label] if label else failed
 
 
 class SweepFolder:

@@ -21,7 +21,7 @@ from harness.api.runs import (
 from harness.engine.plan import Plan
 from harness.engine.target import Target
 from harness.engine.train_folds import run_folds
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted_in, quoting
 from harness.options import Range, option
 from harness.report.blocks import Block, Table
 from harness.report.counts import CountRow, count_table, design_remarks, tidy_table
@@ -39,6 +39,7 @@ class TrainFoldsResult(Result):
     runs: Sequence[RunResult]
     training: TrainingVariance
     remarks: Sequence[str] = ()
+    cautions: Sequence[str] = ()
 
     @property
     def paths(self) -> list[Path]:
@@ -119,8 +120,12 @@ def train_on_folds(
     else:
         remarks = training_sentences(training, unit_words(finished[0].header))
     remarks += [] if any(run.asked for run in finished) else ["nothing was left to run"]
-    for number, run in enumerate(finished, 1):
-        remarks += [f"fold {number}: {text}" for text in failure_remarks(plan, run)]
+    cautions = [
+        quoting(f"fold {number}: {text}", *quoted_in(text))
+        for number, run in enumerate(finished, 1)
+        for text in failure_remarks(plan, run)
+    ]
+    remarks += cautions
     remarks += [f"transcript: {path}" for path in paths]
     runs = [RunResult(plan.params, run.counts, run.path, design_rate(run)) for run in finished]
-    return TrainFoldsResult(runs, training, remarks)
+    return TrainFoldsResult(runs, training, remarks, cautions)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.analysis.cases import CaseSelection, select_cases
 from harness.analysis.run_identity import run_names
 from harness.api.cases import CasesResult, show_cases
-from harness.api.keywords import spelled_in_python
 from harness.api.result import Result
+from harness.api.wording import spelled_in_python
 from harness.errors import HateError, TranscriptError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.model import Counts, Trial
@@ -202,9 +202,9 @@ class Transcript(Result):
         limit: int | None = None,
     ) -> CasesResult:
         """Some of the cases: `outcome="FP"`, `where="truth=4"`, `sort="-score"`, `limit=10`."""
-        with spelled_in_python(CaseOptions):
+        with spelled_in_python(CaseOptions, [outcome, where, sort]) as words:
             options = CaseOptions.of({"outcome": outcome, "where": where, "sort": sort, "limit": limit})
-            return show_cases(self.source, options)
+            return words.hand_over(show_cases(self.source, options))
 
     def payload(self) -> Any:
         """As `hate show` gives it."""

@@ -13,7 +13,8 @@ from harness.api.result import PictureResult
 from harness.api.runs import AnyTest, note
 from harness.api.sweeps import (
     ValuesOptions,
-    batch_remarks,
+    batch_cautions,
+    cache_remarks,
     check_axes,
     decided_settings,
     decision_remarks,
@@ -122,17 +123,17 @@ def tune(
             words = f"Tuned on the test cases of {script} themselves: they are no longer evidence for the winner."
         else:
             bases, words = _fold_plans(parts, options)
-    tuning, remarks = _search(goal, grid, bases, options, run_progress(progress))
+    tuning, remarks, cautions = _search(goal, grid, bases, options, run_progress(progress))
     swept = [axis.name for axis in grid.axes]
     command = _run_command(test, interface, {name: tuning.winner.params[name] for name in swept})
-    result = TuneResult(tuning, swept, options, words, command, remarks)
+    result = TuneResult(tuning, swept, options, words, command, remarks, cautions)
     return with_picture(result, options)
 
 
 def _search(
     goal: "Measure", grid: Grid, bases: Sequence[Plan], options: TuneOptions, progress: Progress
-) -> "tuple[Tuning, list[str]]":
-    """Try the settings; returns what was found, and remarks."""
+) -> "tuple[Tuning, list[str], list[str]]":
+    """Try the settings; returns what was found, remarks, and those of them that are cautions."""
     from harness.analysis.tune import rank_settings
 
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
@@ -145,7 +146,8 @@ def _search(
         default = tuner.default()
         tuner.search(options.method, options.trials, options.seed)
         tuning = rank_settings(goal, tuner.tried, tuner.values, default)
-    return tuning, [*decision_remarks(grid, bases[0]), *batch_remarks(runs, tuner.cached, bases[0].cases)]
+    cautions = batch_cautions(tuner.cached, bases[0].cases)
+    return tuning, [*decision_remarks(grid, bases[0]), *cache_remarks(runs, tuner.cached), *cautions], cautions
 
 
 def _fold_plans(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
@@ -192,6 +194,7 @@ class TuneResult(PictureResult):
     # Runs the winner; None where no command line can.
     command: str | None
     remarks: Sequence[str] = ()
+    cautions: Sequence[str] = ()
 
     @property
     def params(self) -> dict[str, Value]:

@@ -326,7 +326,7 @@ def report_command(transcripts: Sequence[str], options: ReportCommandOptions) ->
 
     check_report(options.output)
     made = make_report(find_transcripts(transcripts, options), options=options)
-    made.write(options.output, force=options.force)
+    made.write_file(options.output, force=options.force)
     for text in made.remarks:
         remark(f"hate: {text}")
     remark(f"report: {options.output}")

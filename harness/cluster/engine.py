@@ -21,7 +21,7 @@ from harness.cluster.worker import answer, close
 from harness.engine.engines import Engine
 from harness.engine.local_engine import make_setup
 from harness.engine.plan import Plan, RunOptions
-from harness.errors import InterfaceError, UsageError
+from harness.errors import InterfaceError, UsageError, quoting
 from harness.interface.contract import Interface, Session
 from harness.interface.interrupts import check_interrupt
 from harness.interface.python import INTO_A_FILE, is_in_memory
@@ -177,7 +177,7 @@ class ClusterSession:
         if result is None:
             yield from self._killed(batch)
         elif result.refusal:
-            raise InterfaceError(result.refusal)
+            raise InterfaceError(quoting(result.refusal, result.refusal))
         elif result.missing:
             self._send(result, questions)
             self._submit(list(questions.values()), alone=batch.alone, worker=None if questions else result.worker)

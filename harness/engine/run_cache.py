@@ -127,13 +127,19 @@ class RunBatch:
         try:
             result = self.store.make(plan, RunPart(self.progress))
         except (HateError, Interrupted) as error:
-            error.note = (
-                f"{self.made + self.cached:,} of {self.runs:,} runs are finished and kept; the same command carries on"
-            )
+            error.note = self._note(plan)
             raise
         with self._lock:
             self.made += 1
         return CachedRun(self.store.path(plan), result.asked, result.first_error, result.labels)
+
+    def _note(self, plan: Plan) -> str:
+        """How many runs are finished, and whether they need not be run again."""
+        done = f"{self.made + self.cached:,} of {self.runs:,} runs are finished"
+        if is_in_memory(plan.interface):
+            return f"{done}; none is kept, because {plan.interface.name} is not in a file, and may have changed"
+        without = " without --fresh" if self.store.fresh else ""
+        return f"{done} and kept; the same command{without} carries on"
 
     def take_all(self, plans: Sequence[Plan]) -> list[CachedRun]:
         """The transcripts of several runs, in their order."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import Field, StrictBool, model_validator
 
-from harness.errors import InterfaceError, ScriptError
+from harness.errors import InterfaceError, ScriptError, quoting
 from harness.files.images import ImageError, read_regular
 from harness.files.patterns import Matcher, compile_pattern
 from harness.interface.contract import Session, Setup
@@ -176,7 +176,8 @@ class CommandSession:
             finished = run_to_end(argv, folder, timeout=None, stdin=self._null, setup=self._setup)
             if finished.status != 0:
                 words = self._setup.limits.hint(last_lines(finished.stderr))
-                raise InterfaceError(f"{command[0]}: training failed: {describe_status(finished.status)}: {words}")
+                text = f"{command[0]}: training failed: {describe_status(finished.status)}: {words}"
+                raise InterfaceError(quoting(text, last_lines(finished.stderr)))
             done.touch()
 
     def replies(self, questions: Iterator[Question]) -> Iterator[Reply]:

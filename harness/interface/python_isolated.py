@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import InterfaceError
+from harness.errors import InterfaceError, quoting
 from harness.interface.contract import algorithm_params
 from harness.interface.process import describe_status, last_lines, run_to_end
 from harness.interface.python import PythonInterface
@@ -58,11 +58,10 @@ def load_isolated(path: Path) -> IsolatedPython:
         facts = msgspec.json.decode(done.stdout, type=InterfaceFacts)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         hint = last_lines(done.stderr)
-        raise InterfaceError(
-            f"{path}: {describe_status(done.status)} before it could be checked{f': {hint}' if hint else ''}"
-        ) from None
+        text = f"{path}: {describe_status(done.status)} before it could be checked{f': {hint}' if hint else ''}"
+        raise InterfaceError(quoting(text, hint)) from None
     if facts.error:
-        raise InterfaceError(facts.error)
+        raise InterfaceError(quoting(facts.error, facts.error))
     imports = imported_files(path)
     return IsolatedPython.of(
         path,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from pydantic import Field
 
-from harness.errors import InterfaceError
+from harness.errors import InterfaceError, quoting
 from harness.interface.contract import Session, Setup
 from harness.interface.interrupts import check_interrupt
 from harness.interface.process import (
@@ -296,12 +296,13 @@ class StreamWorker:
             except _NOT_A_MESSAGE:
                 message = {}
             if "error" in message and message.get("ready") is not True:
-                raise InterfaceError(f"{name}: {message['error']}")
+                raise InterfaceError(quoting(f"{name}: {message['error']}", str(message["error"])))
             if message.get("ready") is not True:
                 raise InterfaceError(f'{name}: wrote {_quote(lines[0])} instead of {{"ready":true}}')
             self.ready = True
         elif program.ended:
-            raise InterfaceError(self._failure(program, "before it was ready"))
+            text = self._failure(program, "before it was ready")
+            raise InterfaceError(quoting(text, last_lines(program.stderr.content)))
         elif late:
             self._last_event = 0.0
             text = f'waiting for {name} to say {{"ready":true}}; does it flush its output?'

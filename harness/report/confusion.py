@@ -37,7 +37,8 @@ def confusion_blocks(
 
 def _matrix(labels: Sequence[str], matrix: Sequence[Sequence[float]], whole: bool) -> list[Block]:
     if len(labels) > MAX_COLUMNS and not whole:
-        return [Paragraphs([f"{len(labels)} classes: --format csv or json has the whole matrix, --plot draws it."])]
+        where = "--format csv and --format json have the whole matrix, --plot draws it."
+        return [Paragraphs([f"{len(labels)} classes: {where}"])]
     return [matrix_table(labels, matrix)]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from harness.errors import quoting
 from harness.model import join_names
 from harness.report.blocks import Limits, Number, P
 from harness.stats.rates import Interval
@@ -151,7 +152,7 @@ def sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
         f"independent here, so intervals are too narrow: --psu {a} or --psu {b} allows for new ones on one side; hate "
         f"roc, det and pr have --subjects {a},{b} for both sides."
     )
-    return [warning] if not sampling.known else [*lines, warning]
+    return [*(lines if sampling.known else []), quoting(warning, a, b)]
 
 
 def _sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:

@@ -9,6 +9,7 @@ from harness.analysis.breakdown import distinct_columns
 from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdowns, timed_cautions
 from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import replication_json
+from harness.errors import quoting
 from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
 from harness.report.comparison_details import threshold_blocks
 from harness.report.counts import COUNTS, TALLY, count_cells
@@ -156,10 +157,11 @@ def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:
             lines.append(f"{run.name}: no column was shown to matter.")
             continue
         among = "" if first is run.explained[0] else " among those that were shown to matter"
-        lines.append(
+        text = (
             f"{run.name}: {first.column} explains most{among}, {share_text(first.share)} of the variance "
             f"({p_text(first.p_adjusted)}); --by {first.column} shows its groups."
         )
+        lines.append(quoting(text, first.column))
     return lines
 
 

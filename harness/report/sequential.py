@@ -23,7 +23,7 @@ def sequential_blocks(comparison: SequentialComparison) -> list[Block]:
         f"The intervals are for this whole test of {comparison.whole.units:,} {comparison.unit}, of which some were "
         f"asked in random order (seed {comparison.whole.seed}); they stay valid however often one looks, and whenever "
         f"one stops.{several}",
-        "They are not for new inputs: run the whole test and leave out --sequential for that.",
+        "They are not for new inputs: for that, run the whole test, and leave it to hate rate or hate compare.",
     ]
     blocks += [Paragraphs(failed)] if failed else []
     return [*blocks, table_of(comparison.rates, _rate_columns(comparison)), Paragraphs(basis)]

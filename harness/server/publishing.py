@@ -219,7 +219,7 @@ def _said_on_error(remarks: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except HateError as error:
-        error.note = "; ".join(filter(None, [*(text.removeprefix("hate: ") for text in remarks), error.note]))
+        error.note = "; ".join(filter(None, [*remarks, error.note]))
         raise
 
 
@@ -263,7 +263,7 @@ def _publish(offered: Sequence[Candidate], site: Path, options: PublishOptions, 
         mirrors = [parse(url).url for url in options.mirrors] if options.mirrors else None
         settings = SiteSettings(mirrors, options.title, options.url, options.expires, _root_change(options))
         change = publish_candidates(site, offered, signer=signer, settings=settings, reveal=options.reveal)
-    remarks += [f"hate: {text}" for text in change.notes]
+    remarks += change.notes
     if options.dry_run:
         remarks.append(f"nothing was written to {site}: --dry-run")
     elif change.top is None:
@@ -303,12 +303,12 @@ def _publish_blind(
         raise UsageError(f"{others[0]}: --blind is for tests; answers are handed in with `hate submit`")
     with tempfile.TemporaryDirectory() as scratch:
         split = [hide_test(path, Path(scratch) if options.dry_run else private) for path in tests]
-        remarks += [f"hate: {text}" for hidden in split for text in hidden.notes]
+        remarks += [text for hidden in split for text in hidden.notes]
         only = split[0].candidate.test_name if len(split) == 1 else ""
         offered = read_candidates(interfaces, name=options.name, for_test=options.for_test or only)
         change = _publish([*(hidden.candidate for hidden in split), *offered], site, options, remarks)
     if not options.dry_run:
-        remarks.append(f"hate: the truth is in {private}; keep it, and never serve or copy it with the site")
+        remarks.append(f"the truth is in {private}; keep it, and never serve or copy it with the site")
     return change
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from harness.api.result import Result
 from harness.api.runs import note
 from harness.api.transcripts import Given, listed, open_transcripts
-from harness.errors import HateError, UsageError
+from harness.errors import HateError, UsageError, quoting
 from harness.options import DownloadOptions, option
 from harness.report.blocks import Block, Table
 from harness.site.urls import is_exposed, is_url, masked
@@ -90,24 +90,23 @@ def submit(
     from harness.server.submission_checks import SubmissionClient, check_all
 
     opened = open_transcripts(transcripts, options, told_apart=False)
-    for text in opened.notes:
-        note(text)
     files = {source.path: options.name or _word_name(source.typed) for source in opened.sources}
     client = SubmissionClient(options.to, token)
     checked = check_all(client, files)
-    for text in [*filter(None, [client.note]), *(text for submission in checked for text in submission.notes)]:
-        note(text)
-    return _dry_run(checked, options.to) if options.dry_run else _send(client, checked)
+    told = [text for submission in checked for text in submission.notes]
+    remarks = [*opened.notes, *filter(None, [client.note]), *told]
+    return _dry_run(checked, options.to, remarks) if options.dry_run else _send(client, checked, remarks)
 
 
-def _dry_run(checked: "Sequence[CheckedTranscript]", site: str) -> SubmitResult:
-    return SubmitResult(site, [SubmittedTranscript(known.full_name, "would be sent", None) for known in checked])
+def _dry_run(checked: "Sequence[CheckedTranscript]", site: str, remarks: Sequence[str]) -> SubmitResult:
+    submitted = [SubmittedTranscript(known.full_name, "would be sent", None) for known in checked]
+    return SubmitResult(site, submitted, remarks)
 
 
-def _send(client: "SubmissionClient", checked: "Sequence[CheckedTranscript]") -> SubmitResult:
+def _send(client: "SubmissionClient", checked: "Sequence[CheckedTranscript]", remarks: Sequence[str]) -> SubmitResult:
     """Send one after the other; what the server refuses does not stop the others."""
     submitted: list[SubmittedTranscript] = []
-    messages: list[str] = []
+    messages = [*remarks]
     refusals: list[HateError] = []
     for transcript in checked:
         try:
@@ -117,7 +116,7 @@ def _send(client: "SubmissionClient", checked: "Sequence[CheckedTranscript]") ->
             continue
         page = f"{client.address.rstrip('/')}{receipt.page}" if receipt.page else None
         submitted.append(SubmittedTranscript(transcript.full_name, receipt.result, page))
-        messages += [receipt.message] if receipt.message else []
+        messages += [quoting(receipt.message, receipt.message)] if receipt.message else []
     result = SubmitResult(client.address, submitted, messages)
     if not refusals:
         return result

@@ -12,7 +12,8 @@ import click
 import pytest
 
 import harness
-from harness.api.keywords import OTHER_NAMES, by_keyword, python_words
+from harness.api.keywords import by_keyword
+from harness.api.wording import OTHER_NAMES, python_words
 from harness.cli.arguments import TestRunOptions as RunFirstOptions
 from harness.cli.commands import commands_here, hate
 from harness.errors import HateError, OutputError, UsageError

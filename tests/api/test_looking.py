@@ -15,6 +15,7 @@ import pytest
 import harness
 from harness.api.regression import RegressionResult
 from harness.api.result import Result
+from harness.api.wording import PythonWords
 from harness.cli.output import terminal_width
 from harness.report.formats import Format
 from tests.cli.test_regression import toy
@@ -71,7 +72,7 @@ def test_the_same_as_the_command(runs: Workshop, name: str) -> None:
         if style is Format.PLAIN:
             assert str(result) == shown.out
             notes = [line.removeprefix("hate: ") for line in shown.err.splitlines()]
-            assert notes == [line.removeprefix("hate: ") for line in result.remarks_in(style)]
+            assert list(result.remarks_in(style)) == list(map(PythonWords(), notes))
         elif not name.startswith(("describe", "show", "diff")):
             # Those have pages and headings of their own on a terminal.
             assert result.render(style, terminal_width()) == shown.out
@@ -195,7 +196,7 @@ def test_converted_there_and_back(runs: Workshop) -> None:
 def test_examples_to_start_from(shop: Workshop) -> None:
     made = harness.new_script("mine", task="score")
     assert made.to_dict() == {"files": ["mine/mine.hate.toml", "mine/cases.csv"]}
-    assert made.remarks == ["mine/mine.hate.toml written; fill it in, then: hate check mine"]
+    assert made.remarks == ["mine/mine.hate.toml written; fill it in, then: harness.check('mine')"]
     harness.new_interface("me", kind="stream")
     matrix = harness.new_matrix("made.npy", subjects=3, images=2, effects=["day=0.3"])
     assert all(path.is_file() for path in matrix.paths)
@@ -283,7 +284,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "load none": (lambda: harness.load([]), "no file; name at least one"),
     "load over itself": (
         lambda: harness.load("svm.csv", output="svm.csv", force=True),
-        "output='svm.csv': this command reads that file",
+        "output='svm.csv': this call reads that file",
     ),
     "load twice": (lambda: harness.load(["svm.csv"] * 2, fold=True), "fold=True: a file is named twice"),
     "load into one": (lambda: harness.load(["svm.csv"] * 2, output="o.jsonl"), "output='o.jsonl': 2 transcripts"),
@@ -303,7 +304,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "check_regression over": (
         lambda: harness.check_regression("toy", known_failures="svm.csv", junit="svm.csv", force=True),
-        "junit='svm.csv': this command reads that file",
+        "junit='svm.csv': this call reads that file",
     ),
     "list_tests": (lambda: harness.list_tests(libraries=["nowhere"]), "nowhere"),
 }

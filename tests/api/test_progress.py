@@ -143,7 +143,7 @@ except Interrupted as error:
 """
     shown = on_terminal(toy, text, interrupt_at=b"2/6")
     assert shown.rindex("\x1b[2K") > shown.rindex("2/6")
-    assert "carry on with --resume" in shown
+    assert "carry on with resume=True" in shown
     assert 2 <= len(toy.lines()) - 1 < 6
     carried_on = (
         f"{SLOW}\nimport sys\nprint(harness.run('toy', slow, output='out.jsonl', resume=True), file=sys.stderr)"
@@ -301,7 +301,7 @@ except Interrupted as error:
     assert [output.data["text/plain"] for output in swept] == ["12 of 12 in 4 s"]
     bar, note = sorted(stopped, key=lambda output: output.output_type)
     assert bar.data["text/plain"] in ("3 of 6 in 1 s", "4 of 6 in 1 s")
-    assert "carry on with --resume" in note.text
+    assert "carry on with resume=True" in note.text
     assert resumed[-1].data["text/plain"] == "Counts(TP=3, TN=3, FP=0, FN=0, ER=0)"
 
 

@@ -13,6 +13,7 @@ import requests
 
 import harness
 from harness.api.result import Result
+from harness.api.wording import PythonWords
 from harness.errors import OutputError, UsageError
 from harness.server.app import SiteServer
 from harness.server.submitting import PartlyRefused
@@ -56,7 +57,7 @@ def is_the_same(call: Callable[[], Result], shop: Workshop, *words: str | Path) 
     assert (as_json.status, result.to_dict()) == (0, as_json.json), as_json.err
     assert str(result) == plain.out
     assert said.out == ""
-    assert said.err + remarks(result) == plain.err
+    assert said.err + remarks(result) == PythonWords()(plain.err)
 
 
 def remarks(result: Result) -> str:
@@ -66,7 +67,7 @@ def remarks(result: Result) -> str:
 def one_line(error: pytest.ExceptionInfo[harness.HateError]) -> str:
     text = str(error.value)
     assert "\n" not in text
-    assert not re.search(r"(?<!`hate) --[a-z]", text.partition("`")[0]), "flags are for the command line"
+    assert not re.search(r" --[a-z]|\bhate [a-z]", text), "commands and flags are for the command line"
     return text
 
 
@@ -85,7 +86,7 @@ def test_publish_makes_the_site_that_the_command_makes(toy: Path, shop: Workshop
     result = harness.publish(["toy", "mine.jsonl"], to="here", title="Toys")
     done = shop.call("publish", "toy", "mine.jsonl", "--to", "there", "--title", "Toys")
     assert str(result) == done.out
-    assert remarks(result) == done.err.replace("there", "here")
+    assert remarks(result) == PythonWords()(done.err.replace("there", "here"))
     assert result.remarks[-1] == "here: change 1"
     assert [(item.label, item.status) for item in result.published] == [
         ("toy 1.0", "published"),
@@ -158,8 +159,8 @@ def test_what_is_kept_back_of_a_blind_test(shop: Workshop) -> None:
     result = harness.publish("riddle", to="here", blind=True)
     done = shop.call("publish", "riddle", "--blind", "--to", "there")
     assert str(result) == done.out
-    assert remarks(result) == done.err.replace("there", "here")
-    assert "hate: column 'code' tells the truth, so it is hidden too" in result.remarks
+    assert remarks(result) == PythonWords()(done.err.replace("there", "here"))
+    assert "column 'code' tells the truth, so it is hidden too" in result.remarks
     assert result.private == shop.folder / "here.private"
     assert (result.private / "riddle@1.0").is_dir()
     assert not any(b"truth" in content.splitlines()[0] for content in tree(Path("here")).values() if content)
@@ -237,7 +238,7 @@ def test_mistakes_of_servers_are_one_line(toy: Path, shop: Workshop) -> None:
     with pytest.raises(harness.HateError) as no_site:
         harness.serve("toy", port=0)
     done = shop.call("serve", "toy", "--port", "0")
-    assert done.err == f"hate: {one_line(no_site)}\n"
+    assert PythonWords()(done.err) == f"hate: {one_line(no_site)}\n"
     with pytest.raises(UsageError, match=re.escape("port=70000: not in the range 0<=x<=65535")):
         harness.serve("site", port=70000)
     with pytest.raises(UsageError, match="private='site/truth': inside the site's folder"):
@@ -330,7 +331,7 @@ def test_tokens(shop: Workshop) -> None:
     with pytest.raises(UsageError) as refused:
         harness.add_token("ann", tokens="tokens.db")
     done = shop.call("token", "add", "ann", "--tokens", "tokens.db")
-    assert done.err == f"hate: {one_line(refused)}\n"
+    assert PythonWords()(done.err) == f"hate: {one_line(refused)}\n"
     for call, text in (
         (lambda: harness.set_token_quota("ann", -1, tokens="tokens.db"), "per_day=-1: not a whole number in the range"),
         (lambda: harness.set_token_quota("ann", "5", tokens="tokens.db"), "per_day='5': not a whole number"),  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
+from harness.errors import quoting
 from harness.lab.urn.analysis import UrnExperiment, UrnRow
 from harness.lab.urn.statistics import DESIGNS, variance_interval
 from harness.options import PictureOptions
@@ -165,10 +166,11 @@ def _suggestion(experiment: UrnExperiment) -> list[str]:
     """What to try next, as found in the first run."""
     if experiment.next is None:
         return _without_suggestion(experiment)
-    share = f"{experiment.next.share * 100:.0f} %"
+    column, share = experiment.next.column, f"{experiment.next.share * 100:.0f} %"
+    text = f"Try next: --group {column}, which holds about {share} of the variance within groups."
     if experiment.next.action == "shuffle":
-        return [f"Try next: --shuffle {experiment.next.column}, which explains about {share} of the excess variance."]
-    return [f"Try next: --group {experiment.next.column}, which holds about {share} of the variance within groups."]
+        text = f"Try next: --shuffle {column}, which explains about {share} of the excess variance."
+    return [quoting(text, column)]
 
 
 def _without_suggestion(experiment: UrnExperiment) -> list[str]:

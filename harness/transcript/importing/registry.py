@@ -72,9 +72,7 @@ def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
     columns, first = options.judging, file.first_object
     in_lines = first is not None and first.get("hate") == "transcript" and (file.is_lines or columns)
     if in_lines or (table.is_parquet(file) and is_parquet_transcript(file.content)):
-        raise ForeignError(
-            f"{file.name}: already a transcript, which every command takes as it is; there is nothing to import"
-        )
+        raise ForeignError(f"{file.name}: already a transcript, which can be used as it is; there is nothing to import")
     reader = _recognise(file, options)
     if columns and not reader.takes_columns:
         raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
