@@ -57,7 +57,7 @@ class CurveResult(PictureResult):
             for curve in self.curves
             if curve.size < curve.whole
         ]
-        return [*self.remarks, *fewer]
+        return [*self.remarks, *self.said(fewer)]
 
     def payload(self) -> Any:
         return curves_json(self.curves, self.confidence, self.crossings)
@@ -76,7 +76,7 @@ class CurveResult(PictureResult):
 
     def plain(self) -> str:
         """A block of points for each curve, for gnuplot; what was added is a comment above them."""
-        added = self._added_blocks()
+        added = self.shown(self._added_blocks())
         lines = render_document(added, Format.PLAIN).splitlines() if added else []
         return "".join(f"# {line}".rstrip() + "\n" for line in lines) + plain_data(self.data())
 

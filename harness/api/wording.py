@@ -190,8 +190,9 @@ def _quoted_by(error: BaseException) -> Iterator[str]:
     if isinstance(error, HateError):
         yield from (text for argument in error.args if isinstance(argument, str) for text in quoted_in(argument))
     elif not isinstance(error, Interrupted):
-        text = str(error)
-        yield from (text, " ".join(text.split()), *text.splitlines())
+        with suppress(Exception):  # a class of the caller's, whose __str__ may fail too
+            text = str(error)
+            yield from (text, " ".join(text.split()), *text.splitlines())
 
 
 def known_flags(kind: type[OptionSet] | None) -> dict[str, DeclaredOption]:

@@ -151,7 +151,7 @@ def test_python_takes_one_column_or_several(runs: Workshop) -> None:
         assert call(names, by="day").to_dict() == asked(runs, command, "day")
         assert "by" not in call(names, by=None).to_dict()
         assert set(both.to_frame()["light"].dropna()) == {"dim", "bright"}
-        with pytest.raises(UsageError, match=r"^plot draws one column, and by is given 2 times"):
+        with pytest.raises(UsageError, match=r"^\.plot\(\) draws one column, and by is given 2 times"):
             both.plot("x.svg")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness.api.result import Result
+from harness.api.wording import PythonWords
 from harness.errors import UsageError
 from harness.lab.experiments import galleries, methods, permute
 from tests.matrices.virtual import people_matrix, write_matrix
@@ -30,7 +31,7 @@ def test_a_function_returns_what_its_command_prints(shop: Workshop, name: str) -
     call, settings = CALLS[name]
     found = call(["a.npy", "b.npy"], **settings)
     assert found.to_dict() == shop.call(name, "a.npy", "b.npy", *words_of(settings), "--format", "json").json
-    assert str(found) == shop.call(name, "a.npy", "b.npy", *words_of(settings)).out
+    assert str(found) == PythonWords()(shop.call(name, "a.npy", "b.npy", *words_of(settings)).out)
 
 
 @pytest.mark.parametrize("name", CALLS)

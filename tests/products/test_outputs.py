@@ -16,6 +16,7 @@ import click
 import pytest
 
 import harness
+from harness.api.wording import PythonWords
 from harness.cli.commands import PLUGINS, commands_here, hate
 from harness.report.formats import Format
 from tests.products.conftest import AllRuns
@@ -284,7 +285,7 @@ def check_python(words: Sequence[str], outputs: Outputs) -> None:
     """JSON, plain text, tables and frames of the function that has the name of the command."""
     result = called(words)
     assert result.to_dict() == outputs.data
-    assert str(result) == outputs.texts[Format.PLAIN]
+    assert str(result) == PythonWords()(outputs.texts[Format.PLAIN])
     assert read_html(result._repr_html_()) == outputs.pages()
     assert "to_frame" in repr(result)
     frame, table = result.to_frame(), read_csv(outputs.texts[Format.CSV])

@@ -245,7 +245,7 @@ def test_a_site_asks_for_isolation(shop: Workshop) -> None:
     done = shop.call("publish", path, "inside.jsonl", "outside.jsonl", "--to", "site")
     assert done.status == 0, done.err
     (note,) = [line for line in done.err.splitlines() if "jsonl" in line]
-    assert note.startswith("hate: inside.jsonl: its code ran in the harness's own process")
+    assert note.startswith("inside.jsonl: its code ran in the harness's own process")
     assert note.endswith("run it with --isolate to share it")
 
 
