@@ -115,7 +115,6 @@ def check_regression(
     tests: AnyTest | Sequence[AnyTest],
     interface: object = None,
     *,
-    repeat: int = 1,
     junit: str | Path | None = None,
     output: str | Path | None = None,
     least: float | None = None,
@@ -151,7 +150,6 @@ def check_regression(
         tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
         interface: As for `run`.
         progress: As for `run`.
-        repeat:
         junit: Write the results as JUnit XML, for a build server.
         output: Keep a transcript; by default there is none.
         least: Pass when the rate is at least this, whichever cases fail.
@@ -1730,7 +1728,6 @@ def tune(
     on_test: bool = False,
     top: int = 10,
     plot: str | Path | None = None,
-    repeat: int = 1,
     params: Mapping[str, object] | Sequence[str] | str,
     fresh: bool = False,
     seed: int = 0,
@@ -1775,7 +1772,6 @@ def tune(
         on_test: Tune on the test's own cases; results on them are then no longer evidence.
         top: Show the best N.
         plot (FILE.svg|png|pdf): Draw what was tried over one or two parameters.
-        repeat:
         params (NAME=VALUES): A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; one or
             several.
         fresh: Run everything, also what was run before.

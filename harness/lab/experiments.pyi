@@ -53,7 +53,6 @@ def galleries(
     matrices: str | Path | Sequence[str | Path],
     *,
     by: str,
-    weights: str | None = None,
     mix: bool = False,
     permutations: int = 999,
     labels: str | Path | Sequence[str | Path] | None = (),
@@ -77,7 +76,6 @@ def galleries(
     Args:
         matrices: Files of similarity matrices (.npy, .csv, .tsv, .parquet), or names of tests that have one.
         by: The images of each value of this column are the gallery in turn.
-        weights:
         mix: Also give each gallery an equal share of all images.
         permutations: How many permutations the test draws.
         labels: Labels of rows and columns (twice: of rows, of columns); by default the table beside the

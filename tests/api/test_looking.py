@@ -20,6 +20,8 @@ from harness.report.formats import Format
 from tests.cli.test_regression import toy
 from tests.workshop import Workshop
 
+# The same without its types, for calls that a type checker refuses.
+anything: Any = harness
 TABLE = "id,y_true,y_pred,group\n1,a,a,x\n2,b,a,x\n3,b,b,y\n4,a,a,y\n"
 
 
@@ -128,6 +130,7 @@ def test_a_check_says_what_the_command_prints(runs: Workshop) -> None:
     assert [str(file.path) for file in checked.invalid] == ["wrong/wrong.hate.toml"]
     assert checked.to_dict()["checked"] == len(checked.files) == checked.to_frame()["file"].nunique() == 5
     assert checked.to_dict()["files"][-1]["error"] == checked.invalid[0].error != ""
+    assert str(anything.check(path for path in ["."])) == str(checked)
     one = harness.check(["toy"])
     assert (one.valid, str(one)) == (True, runs.call("check", "toy").out)
     assert harness.check(Path("interface.py")).files[0].lines == ["a valid interface: other (python)"]
@@ -279,6 +282,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "truth=True is about the cases; part='train' shows its labels anyway",
     ),
     "check": (lambda: harness.check("nowhere"), "nowhere: no such file or folder"),
+    "check none": (lambda: harness.check([]), "no file; name at least one"),
+    "check none of many": (lambda: anything.check(Path("toy").glob("*.foo")), "no file; name at least one"),
+    "check_regression none": (lambda: harness.check_regression([]), "no test; name at least one"),
+    "diff one": (lambda: anything.diff("echo", []), "1 transcript; two are compared case by case"),
     "load": (lambda: harness.load("nothing.csv"), "nothing.csv: No such file"),
     "load none": (lambda: harness.load([]), "no file; name at least one"),
     "load over itself": (
