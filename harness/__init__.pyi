@@ -10,7 +10,7 @@ Each name is imported when it is first used, so that `import harness` is quick. 
 
 # Made by `python -m tools.stubs`.
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from harness.api.caching import CacheListResult
 from harness.api.caching import CacheVerifyResult
 from harness.api.caching import ClearedCache
@@ -640,7 +640,7 @@ def estimator(
     """
 
 def fetch(
-    tests: str | Path | Sequence[str | Path],
+    tests: AnyTest | Iterable[AnyTest],
     *,
     transcripts: bool = False,
     interfaces: str | Path | None = None,
@@ -656,7 +656,8 @@ def fetch(
     The result names every part and its path: `.fetched`.
 
     Args:
-        tests: Names, NAME@VERSION, paths or URLs of tests; TEST/NAME is a transcript. One or several.
+        tests: Names, NAME@VERSION, paths or URLs of tests, or what `load_test` returned; TEST/NAME is a transcript. One
+            or several.
         progress: Show downloads: see `run`.
         transcripts: Also download every transcript of the test at the sites.
         interfaces: Also copy the interfaces that are published with the test into FOLDER, to read;
@@ -905,9 +906,9 @@ def load(
     """
 
 def load_test(
-    name: str | Path,
+    name: AnyTest,
     *,
-    libraries: Sequence[str] = (),
+    libraries: str | Path | Sequence[str | Path] = (),
     offline: bool = False,
     progress: bool | None = None,
 ) -> CaseSet:
@@ -919,8 +920,8 @@ def load_test(
     `truth` and `columns`.
 
     Args:
-        name: Its name, NAME@VERSION, path or URL.
-        libraries: More folders to find tests in.
+        name: Its name, NAME@VERSION, path or URL; a test that was loaded is returned as it is.
+        libraries: More folders to find tests in; one or several.
         offline: Do not use the network: only what is here or in the cache.
         progress: Show downloads: see `run`.
     """
@@ -1151,7 +1152,7 @@ def pr(
     """
 
 def publish(
-    paths: Given | Sequence[Given | Sequence[Given]] = (),
+    paths: Given | CaseSet | Iterable[Given | CaseSet | Sequence[Given]] = (),
     *,
     to: str | None = None,
     name: str = '',
@@ -1183,9 +1184,9 @@ def publish(
     was made. If something goes wrong when a part was done, the `note` of the error says so.
 
     Args:
-        paths: The folder or script of a test; a transcript of a test that is published there, by file or name, or what
-            `run`, `read`, `load` and `fuse` returned; or an interface for a test. One or several, or none to change
-            the site.
+        paths: The folder or script of a test, or what `load_test` returned; a transcript of a test that is published
+            there, by file or name, or what `run`, `read` and `fuse` returned; or an interface for a test. One or
+            several, or none to change the site.
         progress: Of writing pages; as for `run`.
         to: The folder of the site, created if there is none.
         name: Publish a transcript or an interface under this name instead of its file's.
@@ -1603,7 +1604,7 @@ def status(
     """
 
 def submit(
-    transcripts: Given | Sequence[Given | Sequence[Given]],
+    transcripts: Given | Iterable[Given | Sequence[Given]],
     *,
     to: str,
     name: str = '',
@@ -1623,7 +1624,7 @@ def submit(
     `PartlyRefused` has what it said of the others, `.result`.
 
     Args:
-        transcripts: Names, paths, or what `run`, `read`, `load` and `fuse` returned; one or several.
+        transcripts: Names, paths, or what `run`, `read` and `fuse` returned; one or several.
         token: Your token itself, instead of a file or the environment.
         to: The site, as `harness.serve` prints its address.
         name: Submit under this name instead of the file's.
