@@ -490,7 +490,7 @@ def convert(
     offline: bool = False,
     force: bool = False,
 ) -> Transcript:
-    """Store a transcript in another form, which the name of the file tells: .jsonl, .jsonl.gz or .parquet.
+    """Store a transcript in another form, which the name of the file tells: .parquet, .gz, or else JSON Lines.
 
     >>> harness.convert("run.jsonl", "run.parquet")
 
@@ -499,7 +499,7 @@ def convert(
 
     Args:
         transcript: A name, path or URL, or what `read`, `load` or `run` returned.
-        file: What is written.
+        file: What is written; its folder is made if there is none.
         http_timeout: Give up on a download that takes longer.
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
@@ -831,7 +831,7 @@ def list_transcripts(
     """
 
 def load(
-    files: str | Path | Sequence[str | Path],
+    files: str | Path | Iterable[str | Path],
     *,
     output: str | Path | None = None,
     fold: bool = False,

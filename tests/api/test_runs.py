@@ -83,6 +83,13 @@ def test_a_function_is_run_and_the_header_says_so(toy: Workshop) -> None:
     }
 
 
+def test_an_algorithm_is_not_called_nothing(toy: Workshop) -> None:
+    for name in ("", " ", 3):
+        with pytest.raises(UsageError, match=f"name={name!r}: not a name"):
+            harness.run("toy", echo, name=name)  # type: ignore[arg-type]
+    assert not (toy.folder / "transcripts").exists()
+
+
 def test_the_result_is_that_of_the_command(toy: Workshop) -> None:
     found = harness.run("toy", "interface.py", params={"threshold": 0.5}, output="a.jsonl")
     done = toy.call("run", "toy", "--param", "threshold=0.5", "-o", "a.jsonl", "--force", "--format", "json")
