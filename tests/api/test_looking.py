@@ -296,7 +296,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "output='svm.csv': this command reads that file",
     ),
     "load a frame": (
-        lambda: harness.load({"id": [1]}),  # type: ignore[arg-type]
+        lambda: harness.load({"id": [1]}),
         "dict: not the name of a file; write what is to be loaded into one",
     ),
     "load rows": (lambda: harness.load([{"id": 1}]), "dict: not the name of a file"),  # type: ignore[list-item]
