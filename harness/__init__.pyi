@@ -1686,7 +1686,7 @@ def sweep(
         sample: Only N combinations, at random.
         latin: Only N combinations, a Latin hypercube: all values equally often.
         seed: Seed of the random combinations.
-        output: Put a transcript of each algorithm setting there.
+        output: Put a transcript of each algorithm setting into this folder.
         force: Overwrite existing files; with output, transcripts of other runs.
         plot (FILE.svg|png|pdf): Draw the rates over one or two parameters.
         statistic: Another measure to compute and draw: tpr, precision, f1, auc, ...
