@@ -239,6 +239,14 @@ def test_a_named_column_turns_off_the_usual_ones_and_a_mistake_says_so(shop: Wor
     assert outcomes(import_one(shop, *words)[1]) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "FN", "r5": "FN"}
 
 
+def test_a_positive_label_needs_true_labels(shop: Workshop) -> None:
+    shop.write("p.csv", DETECTION)
+    for words in (("--score", "y_score", "--success-at", "0.5"), ("--success", "y_pred")):
+        assert "--positive-label 1: needs true labels" in refused(shop, "p.csv", "--positive-label", "1", *words)
+    shop.write("agent.json", '{"a": true, "b": false}')
+    assert "--positive-label is for predictions in a table" in refused(shop, "agent.json", "--positive-label", "1")
+
+
 def test_segmentations_are_not_judged_in_a_table(shop: Workshop) -> None:
     shop.write("p.csv", DETECTION)
     assert "--as mask is for COCO's detections, but this is a table (CSV)" in refused(shop, "p.csv", "--as", "mask")

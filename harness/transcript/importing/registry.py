@@ -79,6 +79,8 @@ def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
     reader = _recognise(file, options)
     if columns and not reader.takes_columns:
         raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
+    if options.positive_label is not None and not reader.takes_columns:
+        raise UsageError(f"{file.name}: --positive-label is for predictions in a table, but this is {reader.what}")
     if options.truth is not None and not reader.takes_truth:
         raise UsageError(f"{file.name}: --truth names the truth of detections, but this is {reader.what}")
     if options.kind != BOXES.name and not reader.takes_truth:

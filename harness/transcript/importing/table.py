@@ -234,6 +234,9 @@ def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> Impo
         if name is not None and not rows.has(name):
             raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first.row(0)))}")
     predicted = fields.success is None and fields.positive is None and fields.expect is not None
+    if options.positive_label is not None and not predicted:
+        needed = "true labels that answers or scores are judged by, a column that --expect names"
+        raise ForeignError(f"{source.name}: --positive-label {options.positive_label}: needs {needed}")
     reader = _RowReader(source, rows, fields, options, values, predicted)
     notes = [
         f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
