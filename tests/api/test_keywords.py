@@ -304,3 +304,10 @@ def test_runs_that_grow_from_python(shop: Workshop) -> None:
     assert harness.compare_sequentially(["hdigits/wisard", "hdigits/witch"]).to_dict() == printed
     with pytest.raises(TypeError, match="there is no option 'sequential'"):
         harness.compare(["hdigits/wisard", "hdigits/witch"], sequential=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.skipif("lab" in MISSING, reason="without the room")
+def test_the_experiments_show_only_what_is_meant() -> None:
+    from harness.lab import experiments
+
+    assert dir(experiments) == ["anova", "galleries", "methods", "permute", "urn", "zoo"]

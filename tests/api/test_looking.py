@@ -187,12 +187,22 @@ def test_a_loaded_transcript_lives_as_long_as_the_program(runs: Workshop) -> Non
     assert not any(path.parent.exists() for path in paths)
 
 
+def test_a_generator_of_transcripts_is_several(runs: Workshop) -> None:
+    names = ("echo", "other")
+    both = harness.compare(list(names))
+    assert harness.compare(harness.read(name) for name in names).to_dict() == both.to_dict()
+    assert len(harness.load(path for path in runs.folder.glob("svm.csv"))) == 1
+
+
 def test_converted_there_and_back(runs: Workshop) -> None:
     there = harness.convert("echo", "echo.parquet")
     assert there.remarks == runs.call("convert", "echo", "again.parquet").err.replace("again", "echo").splitlines()
     assert there.to_dict() == harness.read("echo").to_dict()
     back = harness.convert(there, "back.jsonl")
     assert back.path.read_bytes() == Path("transcripts/toy/echo.jsonl").read_bytes()
+    assert harness.convert(there, "new/folder/echo.out").path.read_bytes() == back.path.read_bytes()
+    with pytest.raises(harness.HateError, match=r"svm.csv/new/echo.jsonl: Not a directory; choose another place"):
+        harness.convert(there, "svm.csv/new/echo.jsonl")
 
 
 def test_examples_to_start_from(shop: Workshop) -> None:
@@ -292,6 +302,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: harness.load("svm.csv", output="svm.csv", force=True),
         "output='svm.csv': this command reads that file",
     ),
+    "load a frame": (
+        lambda: harness.load({"id": [1]}),
+        "dict: not the name of a file; write what is to be loaded into one",
+    ),
+    "load rows": (lambda: harness.load([{"id": 1}]), "dict: not the name of a file"),  # type: ignore[list-item]
+    "compare arrays": (lambda: harness.cmc([[0.5]]), "0.5: not a transcript; give a name"),  # type: ignore[list-item]
     "load twice": (lambda: harness.load(["svm.csv"] * 2, fold=True), "fold=True: a file is named twice"),
     "load into one": (lambda: harness.load(["svm.csv"] * 2, output="o.jsonl"), "output='o.jsonl': 2 transcripts"),
     "load a transcript": (lambda: harness.load("transcripts/toy/echo.jsonl"), "already a transcript"),
