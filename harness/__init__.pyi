@@ -10,7 +10,7 @@ Each name is imported when it is first used, so that `import harness` is quick. 
 
 # Made by `python -m tools.stubs`.
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from harness.api.caching import CacheListResult
 from harness.api.caching import CacheVerifyResult
 from harness.api.caching import ClearedCache
@@ -115,7 +115,6 @@ def check_regression(
     tests: AnyTest | Sequence[AnyTest],
     interface: object = None,
     *,
-    repeat: int = 1,
     junit: str | Path | None = None,
     output: str | Path | None = None,
     least: float | None = None,
@@ -151,7 +150,6 @@ def check_regression(
         tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
         interface: As for `run`.
         progress: As for `run`.
-        repeat:
         junit: Write the results as JUnit XML, for a build server.
         output: Keep a transcript; by default there is none.
         least: Pass when the rate is at least this, whichever cases fail.
@@ -490,7 +488,7 @@ def convert(
     offline: bool = False,
     force: bool = False,
 ) -> Transcript:
-    """Store a transcript in another form, which the name of the file tells: .jsonl, .jsonl.gz or .parquet.
+    """Store a transcript in another form, which the name of the file tells: .parquet, .gz, or else JSON Lines.
 
     >>> harness.convert("run.jsonl", "run.parquet")
 
@@ -499,7 +497,7 @@ def convert(
 
     Args:
         transcript: A name, path or URL, or what `read`, `load` or `run` returned.
-        file: What is written.
+        file: What is written; its folder is made if there is none.
         http_timeout: Give up on a download that takes longer.
         http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
         offline: Do not use the network: only what is here or in the cache.
@@ -640,7 +638,7 @@ def estimator(
     """
 
 def fetch(
-    tests: str | Path | Sequence[str | Path],
+    tests: AnyTest | Iterable[AnyTest],
     *,
     transcripts: bool = False,
     interfaces: str | Path | None = None,
@@ -656,7 +654,8 @@ def fetch(
     The result names every part and its path: `.fetched`.
 
     Args:
-        tests: Names, NAME@VERSION, paths or URLs of tests; TEST/NAME is a transcript. One or several.
+        tests: Names, NAME@VERSION, paths or URLs of tests, or what `load_test` returned; TEST/NAME is a transcript. One
+            or several.
         progress: Show downloads: see `run`.
         transcripts: Also download every transcript of the test at the sites.
         interfaces: Also copy the interfaces that are published with the test into FOLDER, to read;
@@ -830,7 +829,7 @@ def list_transcripts(
     """
 
 def load(
-    files: str | Path | Sequence[str | Path],
+    files: str | Path | Iterable[str | Path],
     *,
     output: str | Path | None = None,
     fold: bool = False,
@@ -905,9 +904,9 @@ def load(
     """
 
 def load_test(
-    name: str | Path,
+    name: AnyTest,
     *,
-    libraries: Sequence[str] = (),
+    libraries: str | Path | Sequence[str | Path] = (),
     offline: bool = False,
     progress: bool | None = None,
 ) -> CaseSet:
@@ -919,8 +918,8 @@ def load_test(
     `truth` and `columns`.
 
     Args:
-        name: Its name, NAME@VERSION, path or URL.
-        libraries: More folders to find tests in.
+        name: Its name, NAME@VERSION, path or URL; a test that was loaded is returned as it is.
+        libraries: More folders to find tests in; one or several.
         offline: Do not use the network: only what is here or in the cache.
         progress: Show downloads: see `run`.
     """
@@ -1151,7 +1150,7 @@ def pr(
     """
 
 def publish(
-    paths: Given | Sequence[Given | Sequence[Given]] = (),
+    paths: Given | CaseSet | Iterable[Given | CaseSet | Sequence[Given]] = (),
     *,
     to: str | None = None,
     name: str = '',
@@ -1183,9 +1182,9 @@ def publish(
     was made. If something goes wrong when a part was done, the `note` of the error says so.
 
     Args:
-        paths: The folder or script of a test; a transcript of a test that is published there, by file or name, or what
-            `run`, `read`, `load` and `fuse` returned; or an interface for a test. One or several, or none to change
-            the site.
+        paths: The folder or script of a test, or what `load_test` returned; a transcript of a test that is published
+            there, by file or name, or what `run`, `read` and `fuse` returned; or an interface for a test. One or
+            several, or none to change the site.
         progress: Of writing pages; as for `run`.
         to: The folder of the site, created if there is none.
         name: Publish a transcript or an interface under this name instead of its file's.
@@ -1603,7 +1602,7 @@ def status(
     """
 
 def submit(
-    transcripts: Given | Sequence[Given | Sequence[Given]],
+    transcripts: Given | Iterable[Given | Sequence[Given]],
     *,
     to: str,
     name: str = '',
@@ -1623,7 +1622,7 @@ def submit(
     `PartlyRefused` has what it said of the others, `.result`.
 
     Args:
-        transcripts: Names, paths, or what `run`, `read`, `load` and `fuse` returned; one or several.
+        transcripts: Names, paths, or what `run`, `read` and `fuse` returned; one or several.
         token: Your token itself, instead of a file or the environment.
         to: The site, as `harness.serve` prints its address.
         name: Submit under this name instead of the file's.
@@ -1685,7 +1684,7 @@ def sweep(
         sample: Only N combinations, at random.
         latin: Only N combinations, a Latin hypercube: all values equally often.
         seed: Seed of the random combinations.
-        output: Put a transcript of each algorithm setting there.
+        output: Put a transcript of each algorithm setting into this folder.
         force: Overwrite existing files; with output, transcripts of other runs.
         plot (FILE.svg|png|pdf): Draw the rates over one or two parameters.
         statistic: Another measure to compute and draw: tpr, precision, f1, auc, ...
@@ -1730,7 +1729,6 @@ def tune(
     on_test: bool = False,
     top: int = 10,
     plot: str | Path | None = None,
-    repeat: int = 1,
     params: Mapping[str, object] | Sequence[str] | str,
     fresh: bool = False,
     seed: int = 0,
@@ -1775,7 +1773,6 @@ def tune(
         on_test: Tune on the test's own cases; results on them are then no longer evidence.
         top: Show the best N.
         plot (FILE.svg|png|pdf): Draw what was tried over one or two parameters.
-        repeat:
         params (NAME=VALUES): A list 0,1,2, a range 0:1:0.1, or a logarithmic range 1:1000:x10; one or
             several.
         fresh: Run everything, also what was run before.

@@ -135,6 +135,10 @@ Bytes = Annotated[int, Meta(ge=0, lt=1 << 60)]
 Turn = Annotated[int, Meta(ge=1, lt=1 << 31)]
 
 
+# The property of an outcome that says so is slow for a million records.
+_POSITIVE = tuple(outcome for outcome in Outcome if outcome.positive)
+
+
 class Trial(Struct, frozen=True, gc=False):
     """One record of a transcript. Files from other tools need only `id` and `outcome`."""
 
@@ -159,6 +163,12 @@ class Trial(Struct, frozen=True, gc=False):
     values: dict[str, float | None] | UnsetType = UNSET
     pixels: dict[str, Any] | UnsetType = UNSET
     boxes: dict[str, Any] | UnsetType = UNSET
+
+    @property
+    def real_class(self) -> str | None:
+        """The true class: `truth`, or the claim if it is true; None if the record has neither."""
+        value = self.expect if self.truth is UNSET and self.outcome in _POSITIVE else self.truth
+        return None if value is UNSET else value
 
 
 class BlindTrial(Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from harness.analysis.run_identity import check_same_test
 from harness.errors import TranscriptError, UsageError
 from harness.files.conditions import parse_condition, sort_key
-from harness.model import Counts, Outcome, Trial
+from harness.model import Counts, Trial
 from harness.options.cases import ERROR, CaseOptions, DiffOptions
 from harness.params import nearest
 from harness.transcript.format import Header
@@ -22,8 +22,6 @@ from harness.transcript.read import TranscriptReader, open_transcript
 # The fields of a record by name; columns and values have names of their own.
 FIELDS = tuple(name for name in Trial.__struct_fields__ if name not in ("values", "columns"))
 VALUES = "values."
-# The property of an outcome that says so is slow for a million records.
-_POSITIVE = tuple(outcome for outcome in Outcome if outcome.positive)
 
 
 class CaseQuery:
@@ -164,9 +162,9 @@ def field_values(trials: Sequence[Trial], name: str) -> list[Any]:
 def field_value(trial: Trial, name: str) -> Any:
     """A field of a record; None if it has none. `truth` is the real class, even if the record only has the claim."""
     value: Any
-    if name == "truth" and trial.truth is UNSET:
-        value = trial.expect if trial.outcome in _POSITIVE else None
-    elif name in FIELDS:
+    if name == "truth":
+        return trial.real_class
+    if name in FIELDS:
         value = getattr(trial, name)
     else:
         # A column of the case, else a value by name; `values.NAME` is always the value.

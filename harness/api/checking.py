@@ -98,7 +98,10 @@ def check(paths: str | Path | Sequence[str | Path]) -> CheckResult:
         paths: Files, or folders, in which every script, interface and transcript is checked. Python code that is found
             in a folder is read, not run; name its file to have it loaded.
     """
-    return CheckResult(list(check_files([paths] if isinstance(paths, (str, Path)) else paths)))
+    several = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    if not several:
+        raise UsageError("no file; name at least one")
+    return CheckResult(list(check_files(several)))
 
 
 def check_files(paths: Sequence[str | Path]) -> Iterator[CheckedFile]:

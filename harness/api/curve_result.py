@@ -86,6 +86,10 @@ class CurveResult(PictureResult):
         if options.zoom is not None and not self.view.corner:
             raise UsageError(f"zoom={options.zoom:g}: only ROC curves have a corner to enlarge")
         chart = self._chart(options)
+        if options.zoom and chart.x.scale == "log":
+            raise UsageError(
+                f"zoom={options.zoom:g}: a logarithmic axis shows the corner anyway; leave out zoom or axes"
+            )
         room = corner_of(self.curves) if self.view.corner else 0.0
         limited = options.xlim is not None or options.ylim is not None
         # An inset has room only where all curves leave it; to given axes others may be added, which it would lack.

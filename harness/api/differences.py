@@ -59,8 +59,9 @@ def diff(a: Given, b: Given, *, options: DiffOptions) -> DifferencesResult:
         b: Another one.
     """
     opened = open_transcripts([a, b], options)
-    if len(opened.sources) > 2:
-        raise UsageError(f"{len(opened.sources)} transcripts; two are compared case by case")
+    if len(opened.sources) != 2:
+        number = len(opened.sources)
+        raise UsageError(f"{number} {'transcript' if number == 1 else 'transcripts'}; two are compared case by case")
     first, second = opened.sources
     differences = find_differences((first.path, second.path), (first.name, second.name), options)
     headers = [differences.a.header, differences.b.header]

@@ -1,17 +1,17 @@
 """Downloads ahead of time: `harness.fetch`, which `hate fetch` calls."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.api.progress import show_downloads
 from harness.api.result import Result
-from harness.api.runs import note
+from harness.api.runs import AnyTest, note
 from harness.errors import UsageError
 from harness.options import LibraryOptions, Writes, option
 from harness.report.blocks import Block, Table
-from harness.script.cases import load_cases
+from harness.script.cases import CaseSet, load_cases
 from harness.script.load import Script
 from harness.site.fetch import fetch_data
 from harness.site.find_test import find_test
@@ -57,9 +57,7 @@ class FetchResult(Result):
         return [Table(["test", "part", "path"], [[part.test, part.part, str(part.path)] for part in self.fetched])]
 
 
-def fetch(
-    tests: str | Path | Sequence[str | Path], *, options: FetchOptions, progress: bool | None = None
-) -> FetchResult:
+def fetch(tests: AnyTest | Iterable[AnyTest], *, options: FetchOptions, progress: bool | None = None) -> FetchResult:
     """Download all that tests need, so that they run without a network; what is here already is not downloaded again.
 
     >>> harness.fetch("hdigits")
@@ -68,23 +66,25 @@ def fetch(
     The result names every part and its path: `.fetched`.
 
     Args:
-        tests: Names, NAME@VERSION, paths or URLs of tests; TEST/NAME is a transcript. One or several.
+        tests: Names, NAME@VERSION, paths or URLs of tests, or what `load_test` returned; TEST/NAME is a transcript. One
+            or several.
         progress: Show downloads: see `run`.
     """
-    words = [tests] if isinstance(tests, (str, Path)) else tests
-    if not words:
+    several = [tests] if isinstance(tests, (str, Path, CaseSet)) else list(tests)
+    if not several:
         raise UsageError("no test; name at least one")
     with show_downloads(progress):
-        return FetchResult([part for word in words for part in _fetch(str(word), options)])
+        return FetchResult([part for test in several for part in _fetch(test, options)])
 
 
-def _fetch(word: str, options: FetchOptions) -> list[FetchedPart]:
+def _fetch(test: AnyTest, options: FetchOptions) -> list[FetchedPart]:
+    word = "" if isinstance(test, CaseSet) else str(test)
     if "/" in word and "://" not in word and not Path(word).exists() and not word.endswith(".toml"):
         source = KnownTranscripts().published(word)
         if source.note:
             note(source.note)
         return [FetchedPart(source.full_name.rpartition("/")[0], f"transcript {source.stem}", source.path)]
-    script = find_test(word, options.libraries, note)
+    script = test.script if isinstance(test, CaseSet) else find_test(word, options.libraries, note)
     paths = fetch_data(script)
     load_cases(script, paths)
     label = f"{script.name}@{script.version}"

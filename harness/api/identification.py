@@ -1,6 +1,6 @@
 """Identification: similarity matrices as arguments, ranks of probes in them and in transcripts, and their curves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +23,13 @@ from harness.transcript.storage import is_parquet_transcript
 
 
 @extendable
-def rank_curves(view: CurveView, given: Given | Sequence[Given], *, options: CmcOptions) -> CurveResult:
+def rank_curves(view: CurveView, given: Given | Iterable[Given], *, options: CmcOptions) -> CurveResult:
     """Curves over the rank."""
     ranked, notes = ranks_of(given, options)
     return CurveResult(view, [match_curve(ranks, options) for ranks in ranked], options.confidence, notes)
 
 
-def ranks_of(given: Given | Sequence[Given], options: RankOptions) -> tuple[list[ProbeRanks], Sequence[str]]:
+def ranks_of(given: Given | Iterable[Given], options: RankOptions) -> tuple[list[ProbeRanks], Sequence[str]]:
     """Ranks of all probes, from wherever they are, in the order given; and notes on where that is."""
     several = listed(given)
     of_matrix = [is_matrix(item) for item in several]

@@ -1,7 +1,8 @@
 """Results of other tools as transcripts: `load`, `hate import`; transcripts in other forms: `convert`."""
 
+import os
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 from msgspec import UNSET
 
 from harness.api.result import Result
-from harness.api.storing import store_whole
-from harness.api.transcripts import Given, Transcript, open_transcripts
+from harness.api.storing import no_folder_left, store_whole
+from harness.api.transcripts import Given, Transcript, listed, open_transcripts
 from harness.engine.tallies import UnitTally, has_design
 from harness.errors import OutputError, TranscriptError, UsageError
 from harness.files.external_sort import in_batches
@@ -135,7 +136,7 @@ class LoadResult(Result, Sequence[Transcript]):
         return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
 
 
-def load(files: str | Path | Sequence[str | Path], *, options: LoadOptions) -> LoadResult:
+def load(files: str | Path | Iterable[str | Path], *, options: LoadOptions) -> LoadResult:
     """Results of another tool as transcripts, one for each run in them.
 
     >>> mine = harness.load("predictions.csv", test="toy", algorithm="mine")
@@ -151,9 +152,14 @@ def load(files: str | Path | Sequence[str | Path], *, options: LoadOptions) -> L
     Args:
         files: One or several.
     """
-    paths = [Path(file) for file in ([files] if isinstance(files, (str, Path)) else files)]
-    if not paths:
+    several = listed(files)
+    if not several:
         raise UsageError("no file; name at least one")
+    for item in several:
+        if not isinstance(item, (str, os.PathLike)):
+            kind = type(item).__name__
+            raise UsageError(f"{kind}: not the name of a file; write what is to be loaded into one, such as FILE.csv")
+    paths = [Path(item) for item in several]
     return import_files(paths, options, temporary_folder() if options.output is None else None)
 
 
@@ -243,7 +249,7 @@ class ConvertOptions(DownloadOptions, OverwriteOptions):
 
 
 def convert(transcript: Given, file: str | Path, *, options: ConvertOptions) -> Transcript:
-    """Store a transcript in another form, which the name of the file tells: .jsonl, .jsonl.gz or .parquet.
+    """Store a transcript in another form, which the name of the file tells: .parquet, .gz, or else JSON Lines.
 
     >>> harness.convert("run.jsonl", "run.parquet")
 
@@ -252,7 +258,7 @@ def convert(transcript: Given, file: str | Path, *, options: ConvertOptions) -> 
 
     Args:
         transcript: A name, path or URL, or what `read`, `load` or `run` returned.
-        file: What is written.
+        file: What is written; its folder is made if there is none.
     """
     opened, file = open_transcripts(transcript, options), Path(file)
     source = opened.only
@@ -268,7 +274,9 @@ def convert(transcript: Given, file: str | Path, *, options: ConvertOptions) -> 
     if reader.end is None:
         raise TranscriptError(f"{source.name}: incomplete; finish it with --resume first")
     try:
-        store_as(source.path, file)
+        with no_folder_left(file.parent):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            store_as(source.path, file)
     except OSError as error:
         raise OutputError(f"{file}: {error.strerror}; choose another place") from None
     remember_copy(source.path, file)

@@ -4,7 +4,7 @@ A function takes its options as one object, as the commands give it; `by_keyword
 
     def compare(transcripts: Transcripts, *, options: CompareOptions) -> CompareResult: ...
 
-    harness.compare("wisard", "witch", by="truth")
+    harness.compare(["wisard", "witch"], by="truth")
 """
 
 import functools
@@ -32,6 +32,7 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
     options = signature.parameters.get("options")
     kind: type[OptionSet] | None = None if options is None else options.annotation
     own = [name for name, parameter in signature.parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
+    positional = [name for name in signature.parameters if name not in own]
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> R:
@@ -40,14 +41,20 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
                 return words.hand_over(function(*arguments, **keywords))
             # A name that is not known goes to the options, which suggest the nearest one.
             rest = {name: keywords.pop(name) for name in list(keywords) if name in signature.parameters}
+            if len(positional) == 1 < len(arguments):
+                raise TypeError(
+                    f"{function.__name__}() takes one argument without a keyword, {positional[0]}; "
+                    f"give a list, {function.__name__}([...])"
+                )
             given = kind.of(keywords)
             given.check_needs()
             with _as_allowed(given):
                 return words.hand_over(function(*arguments, **rest, options=given))
 
     if kind is not None:
-        declared = declared_options(kind)
-        parameters = [parameter for name, parameter in signature.parameters.items() if name not in own]
+        # Without a sentence, one that is inherited and has no meaning here.
+        declared = [option for option in declared_options(kind) if option.spec.help]
+        parameters = [signature.parameters[name] for name in positional]
         parameters += map(keyword_parameter, declared)
         parameters += [signature.parameters[name] for name in own if name != "options"]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -26,15 +26,22 @@ ProgressChoice = bool | Progress | None
 
 def run_progress(choice: ProgressChoice = None) -> Progress:
     """What is told of a run."""
-    if choice is not None and not isinstance(choice, bool):
-        if isinstance(choice, Progress) and not isinstance(choice, type):
-            return choice
-        raise UsageError(
-            f"progress={choice!r:.100}: give True, False, or an object with begin(total, done), advance(done, errors) "
-            "and end()"
-        )
+    if (told := _told(choice)) is not None:
+        return told
     display = _display(choice)
     return NoProgress() if display is None else RunBar(display, _patience(choice))
+
+
+def _told(choice: ProgressChoice) -> Progress | None:
+    """The caller's own object; None where a bar is asked for, or none."""
+    if choice is None or isinstance(choice, bool):
+        return None
+    if isinstance(choice, Progress) and not isinstance(choice, type):
+        return choice
+    raise UsageError(
+        f"progress={choice!r:.100}: give True, False, or an object with begin(total, done), advance(done, errors) "
+        "and end()"
+    )
 
 
 @contextmanager
@@ -43,7 +50,7 @@ def show_downloads(choice: ProgressChoice = None) -> Iterator[None]:
     if choice is None and progress_listener() is not None:  # somebody shows them already
         yield
         return
-    display = _display(choice) if choice is None or isinstance(choice, bool) else None
+    display = _display(choice) if _told(choice) is None else None
     bars = None if display is None else DownloadBars(display, _patience(choice))
     with reporting_to(bars):
         try:
@@ -53,7 +60,7 @@ def show_downloads(choice: ProgressChoice = None) -> Iterator[None]:
                 bars.close()
 
 
-def _display(choice: bool | None) -> BarDisplay | None:
+def _display(choice: ProgressChoice) -> BarDisplay | None:
     """Where bars are shown; None for nowhere."""
     if choice is False:
         return None

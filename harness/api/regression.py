@@ -241,7 +241,7 @@ def check_regression(
         if not trial.outcome.success and not known:
             failures.append(trial)
 
-    several = [tests] if isinstance(tests, (str, Path, CaseSet)) else tests
+    several = [tests] if isinstance(tests, (str, Path, CaseSet)) else list(tests)
     ended = []
     for test in regression_runs(several, interface, options, keep, progress):
         ended.append(replace(test, failures=tuple(failures)))
@@ -260,6 +260,8 @@ def regression_runs(
     """Run the tests one after the other; hand each case to `each`, with whether it is known to fail."""
     check_free(options.outputs(Writes.FILE), force=options.force)
     rules = read_rules(options)
+    if not tests:
+        raise UsageError("no test; name at least one")
     plans = [make_plan(test, interface, options) for given in tests for test in _tests_in(given)]
     if options.output is not None and len(plans) > 1:
         raise UsageError(f"-o {options.output}: {len(plans)} tests do not fit into one transcript; leave out -o")

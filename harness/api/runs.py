@@ -92,7 +92,11 @@ class TrainFoldsOptions(OptionSet):
 
 
 def load_test(
-    name: str | Path, *, libraries: Sequence[str] = (), offline: bool = False, progress: bool | None = None
+    name: AnyTest,
+    *,
+    libraries: str | Path | Sequence[str | Path] = (),
+    offline: bool = False,
+    progress: bool | None = None,
 ) -> CaseSet:
     """A test with its data at hand.
 
@@ -102,13 +106,16 @@ def load_test(
     `truth` and `columns`.
 
     Args:
-        name: Its name, NAME@VERSION, path or URL.
-        libraries: More folders to find tests in.
+        name: Its name, NAME@VERSION, path or URL; a test that was loaded is returned as it is.
+        libraries: More folders to find tests in; one or several.
         offline: Do not use the network: only what is here or in the cache.
         progress: Show downloads: see `run`.
     """
+    if isinstance(name, CaseSet):
+        return name
+    folders = [libraries] if isinstance(libraries, (str, Path)) else libraries
     with without_network() if offline else nullcontext(), show_downloads(progress):
-        script = find_test(str(name), libraries, note)
+        script = find_test(str(name), [str(folder) for folder in folders], note)
         return load_cases(script, fetch_data(script))
 
 

@@ -1,7 +1,7 @@
 """Write transcripts that are made of others: completely or not at all."""
 
 import contextlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from harness.engine.target import create, default_path, forced_path, has_begun
@@ -27,12 +27,17 @@ def store_whole(
             raise exists_error(path)
         # The old one stays until the new one is whole.
         return store(TranscriptWriter.create_beside(path, header, ".import"), trials)
-    folder = (default_path(header.test.name, header.algorithm.name) if path is None else path).parent
+    with no_folder_left((default_path(header.test.name, header.algorithm.name) if path is None else path).parent):
+        return store(create(path, header, force=False), trials)
+
+
+@contextlib.contextmanager
+def no_folder_left(folder: Path) -> Iterator[None]:
+    """After an error within it nothing stays behind of a folder, and those above it, that were made for a file."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
-        return store(create(path, header, force=False), trials)
+        yield
     except BaseException:
-        # Nothing stays behind, neither the file nor the folders that were made for it.
         with contextlib.suppress(OSError):
             for parent in missing:
                 parent.rmdir()

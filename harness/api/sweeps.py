@@ -92,7 +92,10 @@ class SweepOptions(ValuesOptions, PlotOptions, RunOptions, GalleryOptions, Libra
         "--seed N", "Seed of the random combinations.", default=0, within=Range(0), needs=("sample", "latin")
     )
     output: Path | None = option(
-        "-o, --output FOLDER", "Put a transcript of each algorithm setting there.", default=None, writes=Writes.FOLDER
+        "-o, --output FOLDER",
+        "Put a transcript of each algorithm setting into this folder.",
+        default=None,
+        writes=Writes.FOLDER,
     )
     force: bool = option("--force", "Overwrite existing files; with -o, transcripts of other runs.", default=False)
     plot: Path | None = option(

@@ -82,12 +82,8 @@ def describe(test: AnyTest, *, options: LibraryOptions) -> DescribeResult:
     Args:
         test: What `load_test` returned, or a name, path or URL.
     """
-    cases = _loaded(test, options)
+    cases = load_test(test, libraries=options.libraries, offline=options.offline)
     return DescribeResult(test_facts(cases), cases.script.expansion)
-
-
-def _loaded(test: AnyTest, options: LibraryOptions) -> CaseSet:
-    return test if isinstance(test, CaseSet) else load_test(test, libraries=options.libraries, offline=options.offline)
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +153,7 @@ def cases(test: AnyTest, *, options: CaseListOptions) -> CaseListResult:
     Args:
         test: What `load_test` returned, or a name, path or URL.
     """
-    loaded = _loaded(test, options)
+    loaded = load_test(test, libraries=options.libraries, offline=options.offline)
     if options.truth and loaded.script.is_blind:
         raise UsageError(f"{loaded.name}: a blind test; what is true is with its site")
     if options.truth and options.part != "cases":

@@ -1,6 +1,6 @@
 """Transcripts by name, path or URL, or as results: `read`, `show`, and what the other functions work on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -96,7 +96,7 @@ class OpenedTranscripts:
         return text if text is None or text in names else typed.get(text, text)
 
 
-Transcripts = Given | Sequence[Given | Sequence[Given]] | OpenedTranscripts
+Transcripts = Given | Iterable[Given | Sequence[Given]] | OpenedTranscripts
 
 
 def open_transcripts(
@@ -133,9 +133,9 @@ def development_runs(options: CompareOptions | RateOptions) -> "Sequence[Run]":
     return open_transcripts(options.development, options, told_apart=False).runs()
 
 
-def listed(given: Given | Sequence[Given | Sequence[Given]]) -> Sequence[Given]:
+def listed(given: Any) -> list[Any]:
     """One or several as a list; what `load` returned may be among them, which is several itself."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(given, str) or not isinstance(given, (Sequence, Iterator)):
         return [given]
     return [item for part in given for item in listed(part)]
 
@@ -146,7 +146,8 @@ def given_text(given: Given) -> str:
         return str(given)
     path = getattr(given, "path", None)
     if not isinstance(path, Path):
-        raise UsageError(f"{given!r}: not a transcript; give a name, a path, a URL, or what harness.read or .run gave")
+        shown = f"{' '.join(repr(given).split()):.60}"
+        raise UsageError(f"{shown}: not a transcript; give a name, a path, a URL, or what harness.read or .run gave")
     return str(path.absolute())
 
 

@@ -53,7 +53,7 @@ def import_command(files: Sequence[Path], options: ImportCommandOptions) -> None
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @command_options(ConvertOptions)
 def convert_command(transcript: str, file: Path, options: ConvertOptions) -> None:
-    """Store a transcript in another form, which the name of FILE tells: .jsonl, .jsonl.gz or .parquet.
+    """Store a transcript in another form, which the name of FILE tells: .parquet, .gz, or else JSON Lines.
 
     Nothing is lost: converted back, it has the very same bytes, with the same SHA-256 in its last line.
 

@@ -54,7 +54,9 @@ def publish_command(paths: tuple[Path, ...], options: PublishCommandOptions) -> 
 def _check_transcripts(paths: Sequence[Path], url: str, options: PublishOptions) -> None:
     """Only transcripts are handed in at an address; all else is the owner's, in a folder."""
     tests = [path for path in paths if path.is_dir() or path.suffix == ".toml"]
-    settings = options.key or options.new_key or options.changes_site or options.tidy
+    flags = (options.tidy, options.pages, options.blind, options.reveal)
+    named = (options.key, options.new_key, options.private, options.for_test or None)
+    settings = options.changes_site or any(flags) or any(name is not None for name in named)
     if tests or settings or not paths:
         what = f"{tests[0]}: a test" if tests else "this"
         raise UsageError(

@@ -85,9 +85,11 @@ def run(plan: Plan, target: Target, progress: Progress) -> FinishedRun:
                 if carries_on:
                     feed.leave_out(writer)
                 loop.go(session, progress)
-            except (HateError, Interrupted) as error:
+            except BaseException as error:
+                # Also for what a caller's own progress raises: the file must not stay locked.
                 writer.close()
-                error.note = _note(writer, plan.total, target)
+                if isinstance(error, (HateError, Interrupted)):
+                    error.note = _note(writer, plan.total, target)
                 raise
         guard.check()
         path = writer.finish()
@@ -213,8 +215,10 @@ class Loop:
         try:
             self._go(session, progress)
         finally:
-            progress.advance(self._recorder.counts.tests, self._recorder.counts.ER)
-            progress.end()
+            try:
+                progress.advance(self._recorder.counts.tests, self._recorder.counts.ER)
+            finally:
+                progress.end()
 
     def _go(self, session: Session, progress: Progress) -> None:
         pending, append, judge = self._feed.pending, self._recorder.append, self._judge.trial

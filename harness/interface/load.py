@@ -41,6 +41,8 @@ def load_interface(source: object = None, name: str | None = None, *, isolate: b
 
 def with_name(interface: Interface, name: str | None) -> Interface:
     """The interface with another name for its algorithm; None keeps the name."""
+    if name is not None and (not isinstance(name, str) or not name.strip()):
+        raise UsageError(f"name={name!r:.60}: not a name; give one, or leave it out for the algorithm's own")
     return interface if name is None else replace(interface, name=name)
 
 

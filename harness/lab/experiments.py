@@ -1,6 +1,6 @@
 """The experiments from Python: `from harness.lab.experiments import anova`. `experiments.pyi` has their signatures."""
 
-from harness.api.keywords import by_keyword
+from harness.api.keywords import by_keyword as _by_keyword
 from harness.lab.anova import command as anova_command
 from harness.lab.galleries import command as galleries_command
 from harness.lab.methods import command as methods_command
@@ -10,9 +10,13 @@ from harness.lab.zoo import command as zoo_command
 
 __all__ = ["anova", "galleries", "methods", "permute", "urn", "zoo"]
 
-anova = by_keyword(anova_command.anova)
-galleries = by_keyword(galleries_command.galleries)
-methods = by_keyword(methods_command.methods)
-permute = by_keyword(permute_command.permute)
-urn = by_keyword(urn_command.urn)
-zoo = by_keyword(zoo_command.zoo)
+anova = _by_keyword(anova_command.anova)
+galleries = _by_keyword(galleries_command.galleries)
+methods = _by_keyword(methods_command.methods)
+permute = _by_keyword(permute_command.permute)
+urn = _by_keyword(urn_command.urn)
+zoo = _by_keyword(zoo_command.zoo)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -53,7 +53,6 @@ def galleries(
     matrices: str | Path | Sequence[str | Path],
     *,
     by: str,
-    weights: str | None = None,
     mix: bool = False,
     permutations: int = 999,
     labels: str | Path | Sequence[str | Path] | None = (),
@@ -77,7 +76,6 @@ def galleries(
     Args:
         matrices: Files of similarity matrices (.npy, .csv, .tsv, .parquet), or names of tests that have one.
         by: The images of each value of this column are the gallery in turn.
-        weights:
         mix: Also give each gallery an equal share of all images.
         permutations: How many permutations the test draws.
         labels: Labels of rows and columns (twice: of rows, of columns); by default the table beside the
@@ -153,7 +151,7 @@ def permute(
     differ: str | Sequence[str] | None = (),
     agree: str | Sequence[str] | None = (),
     experiments: int = 10000,
-    ranks: int = 10,
+    ranks: int | None = None,
     sampling: Literal['balanced', 'unbalanced', 'both'] = 'balanced',
     labels: str | Path | Sequence[str | Path] | None = (),
     distance: bool = False,
@@ -173,7 +171,7 @@ def permute(
         differ (COLUMN,...): A person's gallery and probe images differ in these columns, such as day.
         agree (COLUMN,...): A person's gallery and probe images agree in these columns, such as camera.
         experiments: How many experiments to draw.
-        ranks: Up to this rank.
+        ranks: Up to this rank; by default up to 10, or as many as there are people.
         sampling: Take all pairs of a person's images equally often, or draw them for each person
             independently.
         labels: Labels of rows and columns (twice: of rows, of columns); by default the table beside the

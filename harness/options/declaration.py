@@ -130,7 +130,7 @@ class OptionError(UsageError):
     """A value that an option does not take, as Python writes it; `on_the_command_line` as it is typed."""
 
     def __init__(self, declared: "DeclaredOption", given: Any, why: object) -> None:
-        super().__init__(f"{declared.name}={given!r}: {why}")
+        super().__init__(f"{declared.name}={given!r:.200}: {why}")
         self.on_the_command_line = f"{declared.flag} {given}: {why}"
 
 
@@ -142,6 +142,8 @@ class DeclaredOption:
     # The type of a value; of one of them where there are several.
     type: type
     several: bool
+    # Whether None is a value; for any other option it would be a mistake.
+    optional: bool
     default: Any
     spec: OptionSpec
 
@@ -165,29 +167,38 @@ class DeclaredOption:
         """What was given as the field's type, checked."""
         if given is None and self.several and self.default == ():
             return ()
+        if given is None and not self.optional:
+            raise OptionError(self, None, "needs a value" if self.required else "leave it out for its default")
         if given is None or (not self.required and given is self.default):
             return given
+        typed = given
         if self.spec.from_python is not None and not isinstance(given, str):
-            given = self.spec.from_python(given)
+            try:
+                given = self.spec.from_python(given)
+            except (TypeError, ValueError):
+                raise OptionError(self, given, f"write {self.spec.metavar}") from None
         if not self.several:
-            return self._checked(given)
-        # Where there are several, a single one may stand by itself.
+            return self._checked(given, typed)
+        # Where there are several, a single one may stand by itself, and none at all is as if it was not given.
         words: Iterable[Any] = given if isinstance(given, Iterable) else [given]
         if isinstance(given, str):
             words = [given] if self.spec.separator is None else map(str.strip, given.split(self.spec.separator))
-        return tuple(map(self._checked, words))
+        values = tuple(self._checked(word, word) for word in words)
+        return values if values or self.required else self.default
 
-    def _checked(self, given: Any) -> Any:
+    def _checked(self, given: Any, typed: Any) -> Any:
         if self.choices:
             given = self._chosen(given)
         try:
             value = self._typed(given)
         except (ValueError, TypeError, UsageError) as error:
-            raise OptionError(self, given, error) from None
+            # At the command line the value stands in the reason alone.
+            why = str(error).removeprefix(f"'{given}': ").removeprefix(f"'{given}' is ")
+            raise OptionError(self, typed, why) from None
         if self.type is int and abs(value) > MAX_INT:
-            raise OptionError(self, given, f"not in the range x<={MAX_INT}")
+            raise OptionError(self, typed, f"not in the range x<={MAX_INT}")
         if self.spec.within is not None and value not in self.spec.within:
-            raise OptionError(self, given, f"not in the range {self.spec.within}")
+            raise OptionError(self, typed, f"not in the range {self.spec.within}")
         return value
 
     def _chosen(self, given: Any) -> Any:
@@ -204,14 +215,17 @@ class DeclaredOption:
             return given
         if self.type is bool or (self.type in (int, float) and isinstance(given, bool)):
             raise TypeError(f"not {'true or false' if self.type is bool else 'a number'}")
-        if self.type is int and int(given) != float(given):
+        if self.type is int and isinstance(given, float) and not given.is_integer():
             raise ValueError("not a whole number")
         if self.type is float and isinstance(given, int):
             return float(given)
         # Where a value is parsed from text, anything else must be what the text would come to.
         if self.spec.parse is not None or (self.type is str and not isinstance(given, (int, float, Path))):
             raise TypeError(f"not a {self.type.__name__}")
-        return self.type(given)
+        try:
+            return self.type(given)
+        except ValueError:
+            raise ValueError("not a whole number" if self.type is int else "not a number") from None
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -251,6 +265,9 @@ class OptionSet:
             for name in _unknown(cls, settings):
                 names = sorted(declared.name for declared in declared_options(cls))
                 raise TypeError("; ".join([f"there is no option {name!r}", nearest(name, names), *problems]))
+        missing = [known.name for known in declared_options(cls) if known.required and known.name not in settings]
+        if missing:
+            raise TypeError(f"missing: {', '.join(f'{name}=' for name in missing)}")
         return cls(**settings)
 
     @classmethod
@@ -277,7 +294,11 @@ class OptionSet:
         for name in given:
             needed = [declared[other] for other in declared[name].spec.needs if other in declared]
             if needed and not any(other.name in given for other in needed):
-                flag, flags = declared[name].flag, " or ".join(other.flag for other in needed)
+                flag = declared[name].flag
+                flags = " or ".join(
+                    f"another {other.flag} than {other.default}" if other.choices and other.default else other.flag
+                    for other in needed
+                )
                 raise UsageError(f"{flag} does nothing without {flags}; add it, or leave {flag} out")
 
     def refuse_others(self, why: str, *allowed: "type[OptionSet] | str") -> None:
@@ -359,8 +380,9 @@ def class_options(kind: type[OptionSet]) -> Sequence[DeclaredOption]:
 
 def _declared(field: "Field[Any]", hint: Any) -> DeclaredOption:
     """From a field of type `X`, `X | None` or `tuple[X, ...]`."""
-    if isinstance(hint, types.UnionType):
+    optional = isinstance(hint, types.UnionType)
+    if optional:
         [hint] = [part for part in typing.get_args(hint) if part is not types.NoneType]
     several = typing.get_origin(hint) is tuple
     kind = typing.get_args(hint)[0] if several else hint
-    return DeclaredOption(field.name, kind, several, field.default, field.metadata[_KEY])
+    return DeclaredOption(field.name, kind, several, optional, field.default, field.metadata[_KEY])

@@ -76,7 +76,8 @@ def _measured(comparison: Comparison) -> str:
     if not comparison.paired:
         name = comparison.measure.name
         return "" if not comparison.by_design else "estimate" if name == "rate" else name
-    if comparison.other_measure:
+    # At a threshold of its own the rate of success is another measure, with the value of the rate.
+    if comparison.other_measure and comparison.measure.name != "rate":
         return comparison.measure.name
     return "weighted" if comparison.sampling.known and comparison.sampling.weights != "cases" else ""
 

@@ -27,10 +27,11 @@ def status_blocks(run: RunStatus, design: DesignRate | None) -> Sequence[Block]:
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.errors.items()))
     errors = f"errors so far: {run.counts.ER:,}" + (f" ({kinds})" if kinds else "")
     speed = run.speed
-    rates = [] if speed.recent is None else [f"{_rate(speed.recent)} in the last {duration(speed.watched)}"]
+    rates = [] if speed.recent is None else [(speed.recent, f"in the last {duration(speed.watched)}")]
     if speed.overall is not None and speed.seconds is not None:
-        rates.append(f"{_rate(speed.overall)} in all {duration(speed.seconds)} since it was started")
-    lines = [title, _progress(run), f"{header.counted} a second: {', '.join(rates)}" if rates else "", errors]
+        rates.append((speed.overall, f"on average over {duration(speed.seconds)}"))
+    speeds = [f"{_rate(rate)} {header.counted} a second {when}" for rate, when in rates]
+    lines = [title, _progress(run), f"speed: {', '.join(speeds)}" if speeds else "", errors]
     blocks: list[Block] = [Paragraphs([line for line in lines if line])]
     if run.header.is_blind or not run.done:
         return blocks

@@ -4,7 +4,7 @@ Here, and not in `harness/api/`, because pages are the server's.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,16 @@ from harness.engine.progress import Progress
 from harness.errors import HateError, UsageError, missing_extra
 from harness.options import OptionSet, Range, option
 from harness.report.blocks import Block, Table
+from harness.script.cases import CaseSet
+from harness.server.submitting import refuse_imports
 from harness.site.changes import PublishedItem, SiteChange
 from harness.site.find_transcripts import KnownTranscripts
 from harness.site.layout import PAGES
 from harness.site.publish import RemovedFiles, SiteSettings, dry_run, tidy
 from harness.site.publish import publish as publish_candidates
-from harness.site.publish_candidates import Candidate, is_interface, read_candidates
+from harness.site.publish_candidates import Candidate, InterfaceCandidate, is_interface, read_candidates
 from harness.site.root_keys import RootChange
-from harness.site.signing import is_key, new_key, read_key
+from harness.site.signing import Signer, is_key, make_key, read_key, write_key
 from harness.site.urls import is_url, parse
 
 if TYPE_CHECKING:
@@ -158,7 +160,7 @@ class PublishResult(Result):
 
 
 def publish(
-    paths: Given | Sequence[Given | Sequence[Given]] = (),
+    paths: Given | CaseSet | Iterable[Given | CaseSet | Sequence[Given]] = (),
     *,
     options: PublishOptions,
     progress: ProgressChoice = None,
@@ -172,36 +174,34 @@ def publish(
     was made. If something goes wrong when a part was done, the `note` of the error says so.
 
     Args:
-        paths: The folder or script of a test; a transcript of a test that is published there, by file or name, or what
-            `run`, `read`, `load` and `fuse` returned; or an interface for a test. One or several, or none to change
-            the site.
+        paths: The folder or script of a test, or what `load_test` returned; a transcript of a test that is published
+            there, by file or name, or what `run`, `read` and `fuse` returned; or an interface for a test. One or
+            several, or none to change the site.
         progress: Of writing pages; as for `run`.
     """
-    files = [Path(given_text(path)) for path in listed(paths)]
+    several = listed(paths)
+    refuse_imports(several)
+    files = [item.script.path if isinstance(item, CaseSet) else Path(given_text(item)) for item in several]
+    if options.new_key is not None and options.dry_run:
+        raise UsageError("--new-key and --dry-run exclude one another")
+    made = None if options.new_key is None else make_key()
     remarks: list[str] = []
     with _said_on_error(remarks):
-        public = ""
-        if options.new_key is not None:
-            public = new_key(options.new_key).key
-            remarks.append(
-                f"key in {options.new_key}, keep it secret; its public part, for those who read the site: {public}"
-            )
         if options.to is None:
-            if files or options.new_key is None:
+            if files or made is None:
                 raise UsageError("say where: --to FOLDER")
-            return PublishResult(None, new_key=public, remarks=remarks)
-        if options.name and len(files) != 1:
-            raise UsageError("--name is for one transcript or interface; name one")
-        if is_url(options.to):
-            raise UsageError(f"--to {options.to}: not a folder; transcripts are handed in there with `hate submit`")
-        site = Path(options.to)
+            _keep_key(made, options, remarks)
+            return PublishResult(None, new_key=made.key, remarks=remarks)
         _check_site_options(files, options)
+        site = Path(options.to)
         private = options.private or _private_folder(site)
         change = None
         if options.blind:
-            change = _publish_blind(files, site, private, options, remarks)
+            change = _publish_blind(files, site, private, made, options, remarks)
         elif files or options.changes_site:
-            change = _publish(_read_files(files, options), site, options, remarks)
+            change = _publish(_read_files(files, options), site, made, options, remarks)
+        elif made is not None:
+            _keep_key(made, options, remarks)
         removed = tidy(site) if options.tidy else None
         if removed is not None:
             remarks.append(f"{site}: {removed.files:,} files removed, {removed.size:,} bytes")
@@ -210,7 +210,15 @@ def publish(
             pages = _write_pages(site, private, run_progress(progress))
             remarks.append(f"{site / 'index.html'}: {pages.written:,} of {pages.pages:,} pages written")
     hidden = private if options.blind and not options.dry_run else None
+    public = "" if made is None else made.key
     return PublishResult(site, change, options.dry_run, public, hidden, removed, pages, remarks)
+
+
+def _keep_key(made: Signer, options: PublishOptions, remarks: list[str]) -> None:
+    if options.new_key is not None:
+        write_key(made, options.new_key)
+        words = "keep it secret; its public part, for those who read the site"
+        remarks.append(f"key in {options.new_key}, {words}: {made.key}")
 
 
 @contextmanager
@@ -224,6 +232,10 @@ def _said_on_error(remarks: Sequence[str]) -> Iterator[None]:
 
 
 def _check_site_options(files: Sequence[Path], options: PublishOptions) -> None:
+    if options.name and len(files) != 1:
+        raise UsageError("--name is for one transcript or interface; name one")
+    if is_url(options.to or ""):
+        raise UsageError(f"--to {options.to}: not a folder; transcripts are handed in there with `hate submit`")
     if options.blind and options.reveal:
         raise UsageError("--blind and --reveal exclude one another")
     if not (files or options.changes_site or options.blind or options.tidy or options.pages):
@@ -254,14 +266,20 @@ def _read_files(files: Sequence[Path], options: PublishOptions) -> Sequence[Cand
     return read_candidates(paths, name=options.name, names=called, for_test=options.for_test)
 
 
-def _publish(offered: Sequence[Candidate], site: Path, options: PublishOptions, remarks: list[str]) -> SiteChange:
-    key = options.key or options.new_key
-    signer = read_key(key) if key is not None else None
-    if options.dry_run:
-        change = dry_run(site, offered, signer=signer, reveal=options.reveal)
-    else:
-        mirrors = [parse(url).url for url in options.mirrors] if options.mirrors else None
-        settings = SiteSettings(mirrors, options.title, options.url, options.expires, _root_change(options))
+def _publish(
+    offered: Sequence[Candidate], site: Path, made: Signer | None, options: PublishOptions, remarks: list[str]
+) -> SiteChange:
+    """All at once; a key that was made is written when everything else has been checked."""
+    if options.for_test and not any(isinstance(candidate, InterfaceCandidate) for candidate in offered):
+        raise UsageError(f"--for {options.for_test}: for an interface, and there is none among these; leave it out")
+    signer = made if options.key is None else read_key(options.key)
+    mirrors = [parse(url).url for url in options.mirrors] if options.mirrors else None
+    settings = SiteSettings(mirrors, options.title, options.url, options.expires, _root_change(options, made))
+    if options.dry_run or made is not None:
+        change = dry_run(site, offered, signer=signer, settings=settings, reveal=options.reveal)
+    if made is not None:
+        _keep_key(made, options, remarks)
+    if not options.dry_run:
         change = publish_candidates(site, offered, signer=signer, settings=settings, reveal=options.reveal)
     remarks += change.notes
     if options.dry_run:
@@ -273,24 +291,31 @@ def _publish(offered: Sequence[Candidate], site: Path, options: PublishOptions, 
     return change
 
 
-def _root_change(options: PublishOptions) -> RootChange | None:
+def _root_change(options: PublishOptions, made: Signer | None) -> RootChange | None:
     if options.root_key is None:
         if options.allow or options.revoke or options.new_root:
             raise UsageError("--allow, --revoke and --new-root need the root key; give it with --root-key FILE")
         return None
     if not (options.allow or options.revoke or options.new_root):
         raise UsageError("--root-key: say what to change with --allow, --revoke or --new-root")
-    allow, revoke = ([_public_key(key) for key in keys] for keys in (options.allow, options.revoke))
-    return RootChange(read_key(options.root_key), allow, revoke, _public_key(options.new_root))
 
+    def public_key(text: str) -> str:
+        """A public key as it is, or that of the key in a file, which may be about to be written."""
+        if made is not None and options.new_key == Path(text):
+            return made.key
+        return text if not text or is_key(text) else read_key(Path(text)).key
 
-def _public_key(text: str) -> str:
-    """A public key as it is, or that of the key in a file."""
-    return text if not text or is_key(text) else read_key(Path(text)).key
+    allow, revoke = ([public_key(key) for key in keys] for keys in (options.allow, options.revoke))
+    return RootChange(read_key(options.root_key), allow, revoke, public_key(options.new_root))
 
 
 def _publish_blind(
-    files: Sequence[Path], site: Path, private: Path, options: PublishOptions, remarks: list[str]
+    files: Sequence[Path],
+    site: Path,
+    private: Path,
+    made: Signer | None,
+    options: PublishOptions,
+    remarks: list[str],
 ) -> SiteChange:
     """Tests without the truth, which goes into a folder of its own."""
     from harness.site.blind import hide_test
@@ -306,7 +331,7 @@ def _publish_blind(
         remarks += [text for hidden in split for text in hidden.notes]
         only = split[0].candidate.test_name if len(split) == 1 else ""
         offered = read_candidates(interfaces, name=options.name, for_test=options.for_test or only)
-        change = _publish([*(hidden.candidate for hidden in split), *offered], site, options, remarks)
+        change = _publish([*(hidden.candidate for hidden in split), *offered], site, made, options, remarks)
     if not options.dry_run:
         remarks.append(f"the truth is in {private}; keep it, and never serve or copy it with the site")
     return change

@@ -1,17 +1,18 @@
 """Hand transcripts in at a site that is served: `harness.submit`, which `hate submit` calls."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.api.result import Result
 from harness.api.runs import note
-from harness.api.transcripts import Given, listed, open_transcripts
+from harness.api.transcripts import Given, Transcript, listed, open_transcripts
 from harness.errors import HateError, UsageError, quoting
 from harness.options import DownloadOptions, option
 from harness.report.blocks import Block, Table
+from harness.site.publish_candidates import NOT_A_RUN
 from harness.site.urls import is_exposed, is_url, masked
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PartlyRefused(UsageError):
 
 
 def submit(
-    transcripts: Given | Sequence[Given | Sequence[Given]], *, options: SubmitOptions, token: str | None = None
+    transcripts: Given | Iterable[Given | Sequence[Given]], *, options: SubmitOptions, token: str | None = None
 ) -> SubmitResult:
     """Hand transcripts in at a site that is served, with a token from its owner.
 
@@ -77,25 +78,36 @@ def submit(
     `PartlyRefused` has what it said of the others, `.result`.
 
     Args:
-        transcripts: Names, paths, or what `run`, `read`, `load` and `fuse` returned; one or several.
+        transcripts: Names, paths, or what `run`, `read` and `fuse` returned; one or several.
         token: Your token itself, instead of a file or the environment.
     """
     if not is_url(options.to):
         raise UsageError(f"--to {options.to}: not an address; `hate publish T... --to FOLDER` writes to a folder")
-    if options.name and len(listed(transcripts)) != 1:
+    several = listed(transcripts)
+    refuse_imports(several)
+    if options.name and len(several) != 1:
         raise UsageError("--name is for one transcript; name one")
+    if token is not None and options.token_file is not None:
+        raise UsageError("token and --token-file exclude one another; give one of them")
     token = _read_token(options.token_file) if token is None else _checked_token(token, "the argument token")
     if is_exposed(options.to):
         note(f"your token goes to {masked(options.to)} unencrypted; use https if the site has it")
     from harness.server.submission_checks import SubmissionClient, check_all
 
-    opened = open_transcripts(transcripts, options, told_apart=False)
+    opened = open_transcripts(several, options, told_apart=False)
     files = {source.path: options.name or _word_name(source.typed) for source in opened.sources}
     client = SubmissionClient(options.to, token)
     checked = check_all(client, files)
     told = [text for submission in checked for text in submission.notes]
     remarks = [*opened.notes, *filter(None, [client.note]), *told]
     return _dry_run(checked, options.to, remarks) if options.dry_run else _send(client, checked, remarks)
+
+
+def refuse_imports(given: Iterable[object]) -> None:
+    """A UsageError if what `load` returned is to be published, under the name of the file that it was made of."""
+    for item in given:
+        if isinstance(item, Transcript) and item.header.is_imported:
+            raise UsageError(f"{item.source.name}: {NOT_A_RUN}")
 
 
 def _dry_run(checked: "Sequence[CheckedTranscript]", site: str, remarks: Sequence[str]) -> SubmitResult:
@@ -143,6 +155,8 @@ def _read_token(path: Path | None) -> str:
 
 
 def _checked_token(text: str, source: str) -> str:
+    if not isinstance(text, str):
+        raise UsageError(f"{source}: not text but {type(text).__name__}; a token is a word such as NAME:SECRET")
     token = text.strip()
     if not token:
         raise UsageError(f"no token in {source}; the site's owner makes one with `hate token add NAME --tokens FILE`")

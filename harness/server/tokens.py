@@ -74,6 +74,7 @@ class TokenListResult(Result):
     """Who has a token, since when, and how many submissions they may make on a day."""
 
     tokens: Sequence[Token]
+    remarks: Sequence[str] = ()
 
     def payload(self) -> dict[str, Any]:
         return {
@@ -94,4 +95,5 @@ def list_tokens(*, options: TokenOptions) -> TokenListResult:
 
     >>> harness.list_tokens(tokens="tokens.db")
     """
-    return TokenListResult(Database(options.tokens).tokens())
+    remarks = [] if options.tokens.exists() else [f"{options.tokens}: no such file, so nobody has a token yet"]
+    return TokenListResult(Database(options.tokens).tokens(), remarks)

@@ -92,10 +92,15 @@ def publish(
 
 
 def dry_run(
-    root: Path, candidates: Sequence[Candidate], *, signer: Signer | None = None, reveal: bool = False
+    root: Path,
+    candidates: Sequence[Candidate],
+    *,
+    signer: Signer | None = None,
+    settings: SiteSettings | None = None,
+    reveal: bool = False,
 ) -> SiteChange:
     """What `publish` would do; nothing is written."""
-    top, _ = _with_settings(_usable(root), signer, SiteSettings())
+    top, _ = _with_settings(_usable(root), signer, settings or SiteSettings())
     candidates = judge_candidates(Catalogue(FolderStore(root), top), candidates)
     return plan_change(SiteDraft(FolderStore(root)), top, candidates, now(), reveal=reveal)
 

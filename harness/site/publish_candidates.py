@@ -37,6 +37,8 @@ from harness.transcript.read import WITHHELD, glance
 INTERFACE_FILES = ("interface.py", "interface.toml")
 MAX_INTERFACE_FILES = 100
 MAX_INTERFACE_BYTES = 20 << 20
+# Said of what another tool judged: its digest is that of no test script.
+NOT_A_RUN = "imported from another tool, and so not a run of a published test; only runs of tests can be published"
 # Files beside a script that it need not name: the origin of the data, and its licence.
 DOCUMENT_PATTERNS = ("*.md", "LICENSE*", "LICENCE*", "NOTICE*", "README*", "CITATION*")
 
@@ -247,6 +249,8 @@ def read_transcript_candidate(path: Path, *, name: str = "", by: str = "") -> Tr
     name = name or transcript_stem(path.name)
     check_name(name, path)
     summary = glance(path)
+    if summary.header.is_imported:
+        raise TranscriptError(f"{path}: {NOT_A_RUN}")
     if summary.header.is_blind:
         raise TranscriptError(f"{path}: {WITHHELD}")
     if not summary.complete:

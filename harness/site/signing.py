@@ -38,14 +38,20 @@ def _require_library() -> None:
         raise MissingExtra("signatures need cryptography: pip install 'hate-harness[sign]'") from None
 
 
-def new_key(path: Path) -> Signer:
-    """Make a key and write it to a new file that only its owner can read, as `openssl genpkey` does."""
+def make_key() -> Signer:
+    """A key that is in no file yet."""
     _require_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     private = Ed25519PrivateKey.generate()
-    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return Signer(private, public_text(private.public_key()))
+
+
+def write_key(signer: Signer, path: Path) -> None:
+    """Write a key to a new file that only its owner can read, as `openssl genpkey` does."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    pem = signer.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -54,7 +60,13 @@ def new_key(path: Path) -> Signer:
         raise OutputError(f"{path}: {error.strerror}") from None
     with os.fdopen(fd, "wb") as file:
         file.write(pem)
-    return Signer(private, public_text(private.public_key()))
+
+
+def new_key(path: Path) -> Signer:
+    """Make a key and write it to a new file."""
+    signer = make_key()
+    write_key(signer, path)
+    return signer
 
 
 def read_key(path: Path) -> Signer:

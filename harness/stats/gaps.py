@@ -125,7 +125,8 @@ class _Largest:
         if contrasts.value.size > MAX_CONTRASTS:
             return _Largest(df, rank=2 * (half - 1))
         values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        # The symmetric root: another processor may find other eigenvectors, and would draw other numbers with them.
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         noise = rng.standard_normal((DRAWS, len(covariance))) @ root.T
         scale = np.ones(DRAWS) if np.isinf(df) else np.sqrt(rng.chisquare(df, DRAWS) / df)
         pairs, floor = _pairs(half), np.where(contrasts.se > _ROUNDING, contrasts.se, np.inf)

@@ -139,8 +139,8 @@ def max_t(
     if not known.any():
         return MaxT(p, math.nan, 0, 0)
     first, second, errors = first[errors > 0], second[errors > 0], errors[errors > 0]
-    root = _root(matrix, first, second)
-    tail = _Tail(_largest(root, _rows(first, second, errors), draws, rng), root.shape[1], df)
+    scales, space = _space(matrix, first, second)
+    tail = _Tail(_largest(scales, space, _rows(first, second, errors), draws, rng), scales.size, df)
     plain = 2 * (ndtr(-np.abs(t[known])) if math.isinf(df) else stdtr(df, -np.abs(t[known])))
     # At least the plain p, at most Bonferroni's: simulated values pass these bounds only by chance.
     p[known] = np.clip(tail.of_many(np.abs(t[known])), plain, np.minimum(errors.size * plain, 1.0))
@@ -181,11 +181,14 @@ class _Tail:
         return right
 
 
-def _largest(root: FloatArray, rows: list[_Row], draws: int, rng: np.random.Generator) -> FloatArray:
+def _largest(
+    scales: FloatArray, space: FloatArray, rows: list[_Row], draws: int, rng: np.random.Generator
+) -> FloatArray:
     """The largest |difference| / error among the pairs in random directions, sorted and averaged in groups."""
-    largest = np.empty(draws, dtype=np.float32)
+    largest, root = np.empty(draws, dtype=np.float32), space * scales
     for start in range(0, draws, _BLOCK):
-        z = rng.standard_normal((root.shape[1], min(_BLOCK, draws - start)))
+        # Drawn for the runs, not for the eigenvectors: another processor may find others.
+        z = space.T @ rng.standard_normal((len(space), min(_BLOCK, draws - start)))
         # Single precision is enough: the error of drawing is ten thousand times larger.
         estimates = (root @ (z / np.sqrt((z**2).sum(axis=0)))).astype(np.float32)
         block = np.zeros(estimates.shape[1], dtype=np.float32)
@@ -211,13 +214,13 @@ def _rows(first: IntArray, second: IntArray, errors: FloatArray) -> list[_Row]:
     return rows
 
 
-def _root(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    """A root (m, r) of the covariance within the space that the differences span."""
+def _space(covariance: FloatArray, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The covariance within the space that the differences span: standard deviations (r,), directions (m, r)."""
     signs = np.zeros((first.size, len(covariance)))
     signs[np.arange(first.size), first], signs[np.arange(first.size), second] = 1.0, -1.0
     spanned = _eigenvectors(signs.T @ signs)[1]
     values, vectors = _eigenvectors(spanned.T @ covariance @ spanned)
-    return np.asarray(spanned @ vectors * np.sqrt(values))
+    return np.sqrt(values), spanned @ vectors
 
 
 def _eigenvectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -94,10 +94,26 @@ def text_lengths(texts: Sequence[str], size: int) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of texts: each an index into `labels`, -1 if a record has none."""
+    """A column of texts: each an index into `labels`, -1 if a record has none.
+
+    `column[:3]` and `np.asarray(column)` are the texts, None for a record that has none.
+    """
 
     codes: npt.NDArray[np.int32]
     labels: Sequence[str]
+
+    def __getitem__(self, index: Any) -> Any:
+        """A text, or an array of those that a slice, a list or an array of numpy picks."""
+        return np.array([*self.labels, None], dtype=object)[self.codes[index]]
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self[:])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self[:], dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.codes):,} texts, {len(self.labels):,} different>"
 
     def numbers(self) -> npt.NDArray[np.float64]:
         """The texts as numbers; NaN for what is not a finite number, or if a record has none."""
@@ -116,7 +132,7 @@ def _number(text: str) -> float:
         return np.nan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Columns:
     """All records of a transcript, in the order of the file."""
 
@@ -142,6 +158,11 @@ class Columns:
     values: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     # What tasks record of images and boxes, by the key of the record; None for a record without it.
     details: dict[str, list[Any]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        names = [*self.__dataclass_fields__][2:-3]
+        further = [*self.columns, *self.values, *self.details]
+        return f"<{len(self.ids):,} records: {', '.join([*names, *further])}>"
 
     @property
     def real_class(self) -> Coded:

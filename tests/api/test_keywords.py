@@ -23,6 +23,8 @@ from tests.workshop import Workshop
 from tools.stubs import DOORS, stub, stub_path
 
 ROOT = Path(__file__).parents[2]
+# The same without its types, for calls that a type checker refuses.
+anything: Any = harness
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -53,12 +55,15 @@ def test_every_option_is_a_keyword_with_its_default_and_a_sentence(name: str) ->
     text = inspect.getdoc(FUNCTIONS[name]) or ""
     assert "options" not in signature.parameters
     for declared in declared_options(WITH_OPTIONS[name]):
+        if not declared.spec.help:  # inherited, and without a meaning here: it takes its default alone
+            assert declared.name not in signature.parameters
+            continue
         parameter = signature.parameters[declared.name]
         assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
         assert (parameter.default is inspect.Parameter.empty) == declared.required
         assert declared.required or parameter.default == declared.default
         assert parameter.annotation is not inspect.Parameter.empty
-        assert f"\n    {declared.name}" in text
+        assert re.search(rf"\n    {declared.name}(?: \([^\n]+\))?:\s+\S", text)
     assert "--" not in text.replace("---", "")
 
 
@@ -74,10 +79,37 @@ def test_every_function_says_what_it_does_and_what_its_arguments_are(name: str) 
 def test_a_choice_shows_its_words(name: str) -> None:
     parameters = inspect.signature(FUNCTIONS[name]).parameters
     for declared in declared_options(WITH_OPTIONS[name]):
-        if declared.choices and not declared.several:
+        if declared.choices and not declared.several and declared.spec.help:
             literal = next(iter(get_args(parameters[declared.name].annotation)))
             words = get_args(literal) or get_args(parameters[declared.name].annotation)
             assert words == tuple(map(str, declared.choices))
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_none_is_refused_where_an_option_has_to_have_a_value(name: str) -> None:
+    kind = WITH_OPTIONS[name]
+    required = {known.name: "x" for known in declared_options(kind) if known.required}
+    for known in declared_options(kind):
+        settings = {**required, known.name: None}
+        if known.default in (None, ()):
+            assert getattr(kind.of(settings), known.name) == known.default
+        else:
+            why = "needs a value" if known.required else "leave it out for its default"
+            with pytest.raises(UsageError, match=f"{known.name}=None: {why}"):
+                kind.of(settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: anything.compare("wisard", "witch"), "compare() takes one argument without a keyword, transcripts"),
+        (lambda: anything.sweep("hdigits", "wisard"), "missing: params="),
+        (lambda: anything.rate("wisard", statistics="tpr"), "did you mean 'statistic'?"),
+    ],
+)
+def test_calls_that_cannot_be_are_type_errors_that_say_what_is_missing(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        call()
 
 
 @needs_all_rooms
@@ -163,7 +195,7 @@ def test_every_command_can_be_called(name: str) -> None:
     called = OTHER_NAMES.get(name, name)
     function = FUNCTIONS.get(called) or FUNCTIONS[f"lab {called}"]
     kind = getattr(COMMAND_LINES[name].callback, "option_set", None)
-    lacking = {known.name for known in declared_options(kind)} if kind is not None else set[str]()
+    lacking = {known.name for known in declared_options(kind) if known.spec.help} if kind is not None else set[str]()
     lacking -= set(inspect.signature(function).parameters)
     assert ELSEWHERE.get(name, set()) <= lacking
     assert lacking - ELSEWHERE.get(name, set()) <= PRINTED | PICTURED | (RUN_FIRST if "interface" in lacking else set())
@@ -273,3 +305,10 @@ def test_runs_that_grow_from_python(shop: Workshop) -> None:
     assert harness.compare_sequentially(["hdigits/wisard", "hdigits/witch"]).to_dict() == printed
     with pytest.raises(TypeError, match="there is no option 'sequential'"):
         harness.compare(["hdigits/wisard", "hdigits/witch"], sequential=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.skipif("lab" in MISSING, reason="without the room")
+def test_the_experiments_show_only_what_is_meant() -> None:
+    from harness.lab import experiments
+
+    assert dir(experiments) == ["anova", "galleries", "methods", "permute", "urn", "zoo"]

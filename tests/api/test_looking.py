@@ -21,6 +21,8 @@ from harness.report.formats import Format
 from tests.cli.test_regression import toy
 from tests.workshop import Workshop
 
+# The same without its types, for calls that a type checker refuses.
+anything: Any = harness
 TABLE = "id,y_true,y_pred,group\n1,a,a,x\n2,b,a,x\n3,b,b,y\n4,a,a,y\n"
 
 
@@ -129,6 +131,7 @@ def test_a_check_says_what_the_command_prints(runs: Workshop) -> None:
     assert [str(file.path) for file in checked.invalid] == ["wrong/wrong.hate.toml"]
     assert checked.to_dict()["checked"] == len(checked.files) == checked.to_frame()["file"].nunique() == 5
     assert checked.to_dict()["files"][-1]["error"] == checked.invalid[0].error != ""
+    assert str(anything.check(path for path in ["."])) == str(checked)
     one = harness.check(["toy"])
     assert (one.valid, str(one)) == (True, runs.call("check", "toy").out)
     assert harness.check(Path("interface.py")).files[0].lines == ["a valid interface: other (python)"]
@@ -185,12 +188,22 @@ def test_a_loaded_transcript_lives_as_long_as_the_program(runs: Workshop) -> Non
     assert not any(path.parent.exists() for path in paths)
 
 
+def test_a_generator_of_transcripts_is_several(runs: Workshop) -> None:
+    names = ("echo", "other")
+    both = harness.compare(list(names))
+    assert harness.compare(harness.read(name) for name in names).to_dict() == both.to_dict()
+    assert len(harness.load(path for path in runs.folder.glob("svm.csv"))) == 1
+
+
 def test_converted_there_and_back(runs: Workshop) -> None:
     there = harness.convert("echo", "echo.parquet")
     assert there.remarks == runs.call("convert", "echo", "again.parquet").err.replace("again", "echo").splitlines()
     assert there.to_dict() == harness.read("echo").to_dict()
     back = harness.convert(there, "back.jsonl")
     assert back.path.read_bytes() == Path("transcripts/toy/echo.jsonl").read_bytes()
+    assert harness.convert(there, "new/folder/echo.out").path.read_bytes() == back.path.read_bytes()
+    with pytest.raises(harness.HateError, match=r"svm.csv/new/echo.jsonl: Not a directory; choose another place"):
+        harness.convert(there, "svm.csv/new/echo.jsonl")
 
 
 def test_examples_to_start_from(shop: Workshop) -> None:
@@ -280,12 +293,22 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "truth=True is about the cases; part='train' shows its labels anyway",
     ),
     "check": (lambda: harness.check("nowhere"), "nowhere: no such file or folder"),
+    "check none": (lambda: harness.check([]), "no file; name at least one"),
+    "check none of many": (lambda: anything.check(Path("toy").glob("*.foo")), "no file; name at least one"),
+    "check_regression none": (lambda: harness.check_regression([]), "no test; name at least one"),
+    "diff one": (lambda: anything.diff("echo", []), "1 transcript; two are compared case by case"),
     "load": (lambda: harness.load("nothing.csv"), "nothing.csv: No such file"),
     "load none": (lambda: harness.load([]), "no file; name at least one"),
     "load over itself": (
         lambda: harness.load("svm.csv", output="svm.csv", force=True),
         "output='svm.csv': this call reads that file",
     ),
+    "load a frame": (
+        lambda: harness.load({"id": [1]}),
+        "dict: not the name of a file; write what is to be loaded into one",
+    ),
+    "load rows": (lambda: harness.load([{"id": 1}]), "dict: not the name of a file"),  # type: ignore[list-item]
+    "compare arrays": (lambda: harness.cmc([[0.5]]), "0.5: not a transcript; give a name"),  # type: ignore[list-item]
     "load twice": (lambda: harness.load(["svm.csv"] * 2, fold=True), "fold=True: a file is named twice"),
     "load into one": (lambda: harness.load(["svm.csv"] * 2, output="o.jsonl"), "output='o.jsonl': 2 transcripts"),
     "load a transcript": (lambda: harness.load("transcripts/toy/echo.jsonl"), "already a transcript"),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from harness.cli.options import command_options
 from harness.errors import UsageError
 from harness.options import (
+    AxisLimits,
     DesignOptions,
     DownloadOptions,
     ExecutionOptions,
@@ -23,6 +24,7 @@ from harness.options import (
     declared_options,
     option,
 )
+from harness.options.pictures import limit_words
 
 
 class Colour(StrEnum):
@@ -39,6 +41,11 @@ class PaintOptions(SeedOptions):
     bill: Path | None = option("--bill", "Where the bill goes.", default=None)
     wet: bool = option("--wet", "Do not wait.", default=False)
     painter: str = option(help="Only from Python.", default="me")
+    method: str = option("--method", "By what.", default="brush", choices=("brush", "roller"))
+    strokes: int = option("--strokes N", "How many.", default=5, needs=("method",))
+    span: AxisLimits | None = option(
+        "--span LOW,HIGH", "From where to where.", default=None, parse=AxisLimits.parse, from_python=limit_words
+    )
 
 
 def called(*args: str, kind: type[OptionSet] = PaintOptions) -> Any:
@@ -98,6 +105,12 @@ def test_help_shows_what_was_declared_and_not_what_is_for_python() -> None:
         ({"colour": "green"}, "colour='green': not one of red, blue"),
         ({"wet": "yes"}, "wet='yes': not true or false"),
         ({"painter": ["a"]}, r"painter=\['a'\]: not a str"),
+        ({"coats": "x"}, "coats='x': not a whole number"),
+        ({"share": "x"}, "share='x': not a number"),
+        ({"coats": None}, "coats=None: leave it out for its default"),
+        ({"span": 5}, "span=5: write LOW,HIGH"),
+        ({"span": (0,)}, r"span=\(0,\): not LOW,HIGH"),
+        ({"span": "wide"}, "span='wide': not LOW,HIGH"),
     ],
 )
 def test_mistakes_from_python_are_named(settings: dict[str, Any], words: str) -> None:
@@ -111,6 +124,18 @@ def test_values_from_python_become_what_is_declared() -> None:
     assert options.bill == Path("b.txt")
     assert isinstance(options.share, float)
     assert PaintOptions(rooms=["hall"]).rooms == ("hall",)  # type: ignore[arg-type]
+    assert PaintOptions(span=(1, None)).span == AxisLimits(1.0, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("empty", [[], ()])
+def test_an_empty_list_is_as_if_nothing_was_given(empty: Any) -> None:
+    assert PaintOptions(rooms=empty, walls=empty) == PaintOptions()
+
+
+def test_an_option_that_needs_another_method_says_so() -> None:
+    with pytest.raises(UsageError, match=r"--strokes does nothing without another --method than brush; add it, or"):
+        PaintOptions(strokes=3).check_needs()
+    PaintOptions(strokes=3, method="roller").check_needs()
 
 
 def test_an_unknown_option_is_a_type_error_with_the_nearest_name() -> None:

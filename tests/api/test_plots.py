@@ -96,6 +96,8 @@ def test_what_is_given_reaches_the_picture(data: Workshop) -> None:
     assert pyplot.gcf().get_size_inches()[0] == 5
     assert result.plot(axes="log").get_xscale() == "log"
     assert result.picture(zoom=0.3).panels[0].child_axes or len(result.picture(zoom=0.3).panels) == 2
+    with pytest.raises(harness.HateError, match=r"zoom=0.3: a logarithmic axis shows the corner anyway"):
+        result.plot(zoom=0.3, axes="log")
     script = result.gnuplot("a.gp", title="Both", axes="log")
     assert "Both" in script
     assert script != result.gnuplot("a.gp", title="Both")
@@ -112,8 +114,8 @@ def test_options_that_do_not_exist_are_refused(data: Workshop) -> None:
     [
         ({"label": {"nobody": "x"}}, "label='nobody=x': write NAME=TEXT"),
         ({"label": "nobody=x"}, "label='nobody=x': write NAME=TEXT"),
-        ({"xlim": (1, 0)}, "xlim='1,0': '1,0': an axis goes from a number to a larger one"),
-        ({"xlim": (0, 1, 2)}, "xlim='0,1,2': '0,1,2' is not LOW,HIGH"),
+        ({"xlim": (1, 0)}, "xlim=(1, 0): an axis goes from a number to a larger one"),
+        ({"xlim": (0, 1, 2)}, "xlim=(0, 1, 2): not LOW,HIGH"),
         ({"width": 1}, "width=1: not in the range"),
         ({"axes": "cubic"}, "axes='cubic': not one of linear, log"),
         ({"path": "a.gif"}, "a.gif: the name of a picture must end in .svg, .png or .pdf"),

@@ -178,10 +178,28 @@ def test_an_object_is_told(toy: Workshop) -> None:
     assert heard.calls == [("begin", 6, 0), ("advance", 6, 0), ("end",)]
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyError, KeyboardInterrupt])
+def test_what_is_told_may_fail_without_harm_to_the_run(error: type[BaseException], toy: Workshop) -> None:
+    """The records are kept, the end is told, and the transcript can be written again in the same program."""
+
+    class Failing(Heard):
+        def advance(self, done: int, errors: int) -> None:
+            raise error("not now")
+
+    heard = Failing()
+    with pytest.raises(error, match="not now"):
+        harness.run("toy", lambda case, params: case.input, output="a.jsonl", progress=heard)
+    assert heard.calls == [("begin", 6, 0), ("end",)]
+    done = harness.run("toy", lambda case, params: case.input, output="a.jsonl", force=True)
+    assert done.counts.tests == 6
+
+
 @pytest.mark.parametrize("wrong", ["yes", 1, Heard])
 def test_what_cannot_be_told_is_refused(wrong: Any, toy: Workshop) -> None:
     with pytest.raises(UsageError, match="give True, False, or an object with begin"):
         harness.run("toy", lambda case, params: case.input, progress=wrong)
+    with pytest.raises(UsageError, match="give True, False, or an object with begin"):
+        harness.load_test("toy", progress=wrong)
 
 
 def test_a_bar_of_many_workers() -> None:

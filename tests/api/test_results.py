@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import harness
@@ -153,3 +154,25 @@ def test_a_wide_table_shows_both_ends_and_a_hostile_name_is_harmless() -> None:
     assert lines[3].endswith("...")
     assert len(lines) == 5
     assert max(map(len, lines)) <= 100
+
+
+def test_texts_of_a_transcript_are_arrays_and_the_truth_of_every_record_is_known() -> None:
+    wisard = harness.read("hdigits/wisard")
+    columns, records = wisard.columns, wisard.records
+    assert repr(columns).startswith("<1,434 records: ids, outcome, score, seconds, ")
+    assert repr(columns).endswith(", psu, image>")
+    assert repr(columns.actual) == "<1,434 texts, 10 different>"
+    assert columns.actual[0] == records[0].actual == "4"
+    assert columns.actual[:3].tolist() == [record.actual for record in records[:3]]
+    assert list(columns.real_class) == [record.real_class for record in records]
+    assert np.count_nonzero(np.asarray(columns.real_class) == "4") == sum(
+        case.real_class == "4" for case in harness.load_test("hdigits")
+    )
+    assert columns.error[[0, -1]].tolist() == [None, None]
+
+
+def test_the_rate_is_shown_once_where_thresholds_were_set() -> None:
+    found = harness.compare(["wisard", "witch"], at="fpr=0.01")
+    for block in found.blocks():
+        if isinstance(block, Table):
+            assert len(set(block.columns)) == len(block.columns)

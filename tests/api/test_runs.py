@@ -62,6 +62,8 @@ def test_a_test_has_a_length_and_cases_and_says_what_it_is(toy: Workshop) -> Non
     assert [case.id for case in test] == ["c0", "c1", "c2", "c3", "c4", "c5"]
     assert repr(test) == "<toy 1.0, a label test of 6 cases (3 positive)>"
     assert len(harness.load_test(toy.folder / "toy")) == 6
+    assert harness.load_test(test) is test
+    assert len(harness.load_test("toy", libraries="toy")) == len(harness.load_test("toy", libraries=[toy.folder])) == 6
     with pytest.raises(UsageError, match="did you mean 'toy'"):
         harness.load_test("tyo")
 
@@ -79,6 +81,13 @@ def test_a_function_is_run_and_the_header_says_so(toy: Workshop) -> None:
         "kind": "python",
         "sha256": hashlib.sha256(inspect.getsource(echo).encode()).hexdigest(),
     }
+
+
+def test_an_algorithm_is_not_called_nothing(toy: Workshop) -> None:
+    for name in ("", " ", 3):
+        with pytest.raises(UsageError, match=f"name={name!r}: not a name"):
+            harness.run("toy", echo, name=name)  # type: ignore[arg-type]
+    assert not (toy.folder / "transcripts").exists()
 
 
 def test_the_result_is_that_of_the_command(toy: Workshop) -> None:

@@ -44,8 +44,9 @@ def test_commands_print_what_they_printed(command: str) -> None:
     changed = {}
     for line, words in lines("\n".join(goldens)).items():
         golden, now = goldens[line], json.loads(json.dumps(printed(words)))
-        # Rounding of sums may differ between machines.
-        if found := list(differences(golden, now, rel_tol=1e-7, abs_tol=1e-10)):
+        # Rounding of sums may differ between machines, and what an optimiser makes of it.
+        rel_tol, abs_tol = (1e-4, 1e-4) if "--cross-check" in words else (1e-7, 1e-10)
+        if found := list(differences(golden, now, rel_tol=rel_tol, abs_tol=abs_tol)):
             changed[line] = found
     assert changed == {}
 

@@ -158,7 +158,8 @@ def test_people_without_a_pair_are_left_out_and_named() -> None:
     with pytest.raises(UsageError, match=r"that leaves 0 of .* people, and two are needed"):
         permuted_rates([matrix], PermuteOptions(differ=("subject",)))
     with pytest.raises(UsageError, match="a gallery has only 5 people"):
-        permuted_rates([matrix], PermuteOptions())
+        permuted_rates([matrix], PermuteOptions(ranks=10))
+    assert len(permuted_rates([matrix], PermuteOptions(experiments=10)).rates[0]) == 5
     with pytest.raises(UsageError, match=r"no column 'dya'.*day"):
         permuted_rates([matrix], PermuteOptions(differ=("dya",)))
 

@@ -110,6 +110,8 @@ def test_a_result_of_a_run_is_published(toy: Path, shop: Workshop) -> None:
     assert list(published("site")) == ["mine", "ones"]
     harness.publish("mine.jsonl", to="site", name="again")
     assert list(published("site")) == ["again", "mine", "ones"]
+    test = harness.load_test("toy/")
+    assert [item.label for item in harness.publish([test, run], to="other").published] == ["toy 1.0", "toy/ones"]
 
 
 class Counter:
@@ -191,13 +193,54 @@ def test_mistakes_of_publishers_are_one_line(toy: Path, shop: Workshop) -> None:
 
 
 def test_an_error_says_what_was_done_before_it(shop: Workshop) -> None:
+    shop.write("site/.publishing", "in the way")
     with pytest.raises(harness.HateError) as refused:
-        harness.publish("nothing", to="site", new_key="key.pem")
+        harness.publish(to="site", title="Toys", new_key="key.pem")
     assert refused.value.note.startswith("key in key.pem, keep it secret; its public part")
-    done = shop.call("publish", "nothing", "--to", "site", "--new-key", "other.pem")
+    done = shop.call("publish", "--to", "site", "--title", "Toys", "--new-key", "other.pem")
     error, note = done.err.splitlines()
-    assert (done.status, "nothing" in error) == (2, True)
+    assert "nothing was published" in error
     assert note.startswith("hate: key in other.pem, keep it secret")
+
+
+def test_a_key_is_written_when_all_else_was_checked(toy: Path, shop: Workshop) -> None:
+    for given, settings in (
+        ("nothing", {}),
+        ("toy", {"dry_run": True}),
+        ("toy", {"dry_run": True, "tidy": True}),
+        ("toy", {"name": "x"}),
+        ("toy", {"for_test": "toy"}),
+        ("toy", {"allow": "x"}),
+        ("mine.jsonl", {}),
+    ):
+        with pytest.raises(harness.HateError) as refused:
+            harness.publish(given, to="site", new_key="key.pem", **settings)
+        assert (refused.value.note, Path("key.pem").exists(), Path("site").exists()) == ("", False, False)
+    harness.publish("toy", to="site", new_key="key.pem")
+    with pytest.raises(UsageError, match="readers would refuse the change"):
+        harness.publish("mine.jsonl", to="site", new_key="second.pem")
+    assert not Path("second.pem").exists()
+    harness.publish(new_key="root.pem")
+    allowed = harness.publish(to="rooted", root_key="root.pem", allow="third.pem", new_key="third.pem")
+    assert open_folder(Path("rooted")).top.key == allowed.new_key
+
+
+def test_what_a_site_cannot_take_is_refused_under_the_name_that_was_given(toy: Path, shop: Workshop) -> None:
+    harness.publish("toy", to="site")
+    shop.write("svm.csv", "id,y_true,y_pred\n1,a,a\n2,b,a\n")
+    svm = harness.load("svm.csv")
+    calls: list[Callable[[], object]] = [
+        lambda: harness.publish(svm, to="site"),
+        lambda: harness.submit(["mine.jsonl", svm], to="http://127.0.0.1:1", token="ann:x"),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError) as refused:
+            call()
+        assert one_line(refused).startswith("svm.csv: imported from another tool")
+    kept = harness.convert(svm, "svm.jsonl")
+    assert "svm.jsonl: imported from another tool" in shop.call("publish", kept.path, "--to", "site").err
+    with pytest.raises(UsageError, match="for_test='x': for an interface, and there is none among these"):
+        harness.publish("mine.jsonl", to="site", for_test="x")
 
 
 # Serving and submitting
@@ -302,12 +345,17 @@ def test_what_is_refused_is_an_error_that_has_the_rest(toy: Path, shop: Workshop
             ({"to": "site", "token": anna}, "to='site': not an address"),
             ({"to": server.url}, "no token in HATE_TOKEN"),
             ({"to": server.url, "token": ""}, "no token in the argument token"),
+            (
+                {"to": server.url, "token": 3},
+                "the argument token: not text but int; a token is a word such as NAME:SECRET",
+            ),
+            ({"to": server.url, "token": anna, "token_file": "x"}, "token and token_file exclude one another"),
             ({"to": server.url, "token": "secret"}, "the argument token: not a token"),
             ({"to": server.url, "token_file": "none"}, "token_file='none': No such file or directory"),
             ({"to": server.url, "token": "anna:wrong"}, "refused, HTTP 401: A token is needed"),
         ):
             with pytest.raises(harness.HateError) as refused:
-                harness.submit("mine.jsonl", **settings)  # type: ignore[arg-type]
+                harness.submit("mine.jsonl", **settings)
             assert text in one_line(refused)
             assert "secret" not in one_line(refused)
         with pytest.raises(UsageError, match="name is for one transcript; name one"):
@@ -321,6 +369,8 @@ def test_what_is_refused_is_an_error_that_has_the_rest(toy: Path, shop: Workshop
 
 def test_tokens(shop: Workshop) -> None:
     assert harness.list_tokens(tokens="tokens.db").to_dict() == {"tokens": []}
+    is_the_same(lambda: harness.list_tokens(tokens="tokens.db"), shop, "token", "list", "--tokens", "tokens.db")
+    assert harness.list_tokens(tokens="no.db").remarks == ["no.db: no such file, so nobody has a token yet"]
     token = harness.add_token("ann", tokens="tokens.db")
     assert re.fullmatch(r"ann:[\w-]{43}", token)
     assert shop.call("token", "add", "ben", "--tokens", "tokens.db", "--per-day", "3").status == 0
@@ -376,6 +426,7 @@ def test_everything_is_fetched(far_away: SiteServer, shop: Workshop) -> None:
     assert (Path("got") / "straw" / "interface.py").read_bytes() == Path("straw/interface.py").read_bytes()
     is_the_same(lambda: harness.fetch("tiny", transcripts=True), shop, "fetch", "tiny", "--transcripts")
     is_the_same(lambda: harness.fetch(["tiny", "tiny/good"]), shop, "fetch", "tiny", "tiny/good")
+    is_the_same(lambda: harness.fetch(harness.load_test("tiny")), shop, "fetch", "tiny")
     far_away.stop()
     again = harness.fetch("tiny@1.0.0", offline=True)
     assert again.to_dict()["fetched"] == result.to_dict()["fetched"][:2]

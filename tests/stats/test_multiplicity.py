@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import combinations
 from pathlib import Path
 
@@ -346,3 +348,18 @@ def test_wrong_differences_are_refused() -> None:
         letter_display([[0, 1], [0, 0]])
     with pytest.raises(ValueError, match="order"):
         letter_display(np.zeros((2, 2)), order=[0, 0])
+
+
+@pytest.mark.parametrize("pairs", [list(combinations(range(5), 2)), [(0, n) for n in range(1, 5)], [(0, 1), (2, 3)]])
+def test_max_t_does_not_depend_on_the_processor(
+    pairs: list[tuple[int, int]], another_processor: Callable[[], AbstractContextManager[None]]
+) -> None:
+    made = np.random.default_rng(3).standard_normal((5, 9))
+    for covariance in (np.eye(5), made @ made.T, made[:, :2] @ made[:, :2].T):
+        t = np.linspace(1.0, 3.0, len(pairs))
+        here = max_t(covariance, pairs, t, 12, rng=np.random.default_rng(1))
+        with another_processor():
+            there = max_t(covariance, pairs, t, 12, rng=np.random.default_rng(1))
+        # Directions are drawn in single precision.
+        np.testing.assert_allclose(there.p_values, here.p_values, rtol=1e-5)
+        assert there.critical == pytest.approx(here.critical, rel=1e-5)

@@ -226,7 +226,30 @@ def test_unnamed_columns_are_an_error(shop: Workshop) -> None:
     assert refused(shop, "t.csv").endswith("or --expect and --actual; columns: a, b")
     assert "no column 'x'" in refused(shop, "t.csv", "--success", "x")
     assert "cannot tell" in refused(shop, "t.csv", "--expect", "b")
-    assert "--actual needs --expect" in refused(shop, "t.csv", "--actual", "b")
+    assert refused(shop, "t.csv", "--actual", "b").endswith("--actual needs --expect or --success")
+
+
+def test_a_named_column_turns_off_the_usual_ones_and_a_mistake_says_so(shop: Workshop) -> None:
+    shop.write("p.csv", DETECTION.replace("y_score", "certainty"))
+    needed = "p.csv: a score alone needs --success-at X, the lowest score that is accepted; where one column is named"
+    hint = ", no other is guessed: add --expect 'y_true' and --actual 'y_pred'"
+    assert refused(shop, "p.csv", "--score", "certainty") == f"hate: {needed}{hint}"
+    assert refused(shop, "p.csv", "--actual", "y_pred").endswith("guessed: add --expect 'y_true'")
+    words = ("p.csv", "--score", "certainty", "--expect", "y_true", "--actual", "y_pred")
+    assert outcomes(import_one(shop, *words)[1]) == {"r1": "TP", "r2": "FP", "r3": "TN", "r4": "FN", "r5": "FN"}
+
+
+def test_a_positive_label_needs_true_labels(shop: Workshop) -> None:
+    shop.write("p.csv", DETECTION)
+    for words in (("--score", "y_score", "--success-at", "0.5"), ("--success", "y_pred")):
+        assert "--positive-label 1: needs true labels" in refused(shop, "p.csv", "--positive-label", "1", *words)
+    shop.write("agent.json", '{"a": true, "b": false}')
+    assert "--positive-label is for predictions in a table" in refused(shop, "agent.json", "--positive-label", "1")
+
+
+def test_segmentations_are_not_judged_in_a_table(shop: Workshop) -> None:
+    shop.write("p.csv", DETECTION)
+    assert "--as mask is for COCO's detections, but this is a table (CSV)" in refused(shop, "p.csv", "--as", "mask")
 
 
 def test_swe_bench_instances(shop: Workshop) -> None:

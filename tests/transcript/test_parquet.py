@@ -268,7 +268,9 @@ def test_converting_refuses_what_it_should(shop: Workshop) -> None:
     assert "incomplete" in shop.call("convert", "part.jsonl", "c.parquet").err
     shop.write("changed.jsonl", b"".join([*whole[:5], *whole[6:]]))
     assert "sha256" in shop.call("convert", "changed.jsonl", "c.parquet").err
-    assert shop.call("convert", "a.jsonl", "nowhere/c.jsonl").status == 2
+    assert shop.call("convert", "a.jsonl", "new/c.jsonl").status == 0
+    assert (shop.folder / "new" / "c.jsonl").read_bytes() == path.read_bytes()
+    assert shop.call("convert", "a.jsonl", "a.jsonl/c.jsonl").status == 2
     assert "name a file" in shop.call("convert", "a.jsonl", "-").err
     assert not list(shop.folder.glob("c.parquet*"))
 

@@ -23,6 +23,9 @@ from harness.stats.rates import Interval
 if TYPE_CHECKING:
     from harness.lab.permute.command import PermuteOptions
 
+# Where nobody says up to which rank.
+MAX_RANK = 10
+
 
 def rule_words(options: "PermuteOptions") -> str:
     """In which columns a gallery and a probe image of a person must differ, and in which they must agree."""
@@ -129,8 +132,9 @@ def permuted_rates(matrices: Sequence[Matrix], options: "PermuteOptions") -> Per
     """Draw, rank and count; every algorithm has the same draws."""
     matched = align_matrices(matrices)
     choices, left_out = exchangeable(matched[0], options)
-    if options.ranks > choices.people:
-        raise UsageError(f"--ranks {options.ranks}: a gallery has only {choices.people} people")
+    most = min(MAX_RANK, choices.people) if options.ranks is None else options.ranks
+    if most > choices.people:
+        raise UsageError(f"--ranks {most}: a gallery has only {choices.people} people")
     try:
         permuted = permute(
             [scores_of(matrix) for matrix in matched],
@@ -138,13 +142,13 @@ def permuted_rates(matrices: Sequence[Matrix], options: "PermuteOptions") -> Per
             larger_is_better=[matrix.larger_is_better for matrix in matched],
             rng=np.random.default_rng(options.seed),
             experiments=options.experiments,
-            ranks=options.ranks,
+            ranks=most,
             balanced=options.balanced,
         )
     except ValueError as error:
         raise DataError(f"{', '.join(matrix.name for matrix in matched)}: {error}") from None
     names = run_names(*([matrix.name for matrix in matched],) * 2)
-    ranks = range(1, options.ranks + 1)
+    ranks = range(1, most + 1)
     return PermutedRates(
         names=names,
         options=options,

@@ -35,7 +35,12 @@ class PermuteOptions(MatrixOptions, ConfidenceOptions, SeedOptions):
     experiments: int = option(
         "--experiments N", "How many experiments to draw.", default=10_000, within=Range(1, 10_000_000)
     )
-    ranks: int = option("--ranks N", "Up to this rank.", default=10, within=Range(1))
+    ranks: int | None = option(
+        "--ranks N",
+        "Up to this rank; by default up to 10, or as many as there are people.",
+        default=None,
+        within=Range(1),
+    )
     sampling: str = option(
         "--sampling",
         "Take all pairs of a person's images equally often, or draw them for each person independently.",

@@ -79,7 +79,7 @@ def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None
 
 def rate_table(result: PermutedRates) -> Table:
     """A row for each algorithm, means and intervals at a few ranks."""
-    ranks = [rank for rank in RANKS if rank <= result.options.ranks]
+    ranks = [rank for rank in RANKS if rank <= len(result.rates[0])]
     level = percent(result.options.confidence)
     columns = ["algorithm", *(word for rank in ranks for word in (f"rank {rank}", level))]
     rows: list[list[Cell]] = []
@@ -195,11 +195,11 @@ def _over_rank(picture: Picture, axes: "Axes", result: PermutedRates) -> None:
         low, high = [rate.interval.low for rate in rates], [rate.interval.high for rate in rates]
         axes.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
         axes.plot(ranks, [rate.mean for rate in rates], label=picture.name(name), marker=".", markersize=4, **style)
-    axes.set_xticks([rate.rank for rate in result.rates[0]] if result.options.ranks <= 12 else axes.get_xticks())
+    axes.set_xticks([rate.rank for rate in result.rates[0]] if len(result.rates[0]) <= 12 else axes.get_xticks())
     axes.set(
         xlabel=picture.name("rank"), ylabel=f"{picture.name('rate')}, {percent(result.options.confidence)} interval"
     )
-    axes.set_xlim(1 - 0.1, result.options.ranks + 0.1)
+    axes.set_xlim(1 - 0.1, len(result.rates[0]) + 0.1)
 
 
 def _histograms(

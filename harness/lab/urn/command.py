@@ -116,11 +116,12 @@ def urn(sources: Transcripts, *, options: UrnOptions) -> "UrnResult":
     _check_permutations(options)
     values = [] if options.threshold is None else Param("threshold", ParamType.FLOAT, 0.0).parse_many(options.threshold)
     thresholds = [float(value) for value in values]
-    if not isinstance(sources, OpenedTranscripts) and _are_matrices(listed(sources)):
-        matrices = read_matrices([str(name) for name in listed(sources)], options)
+    several = listed(sources)
+    if not isinstance(sources, OpenedTranscripts) and _are_matrices(several):
+        matrices = read_matrices([str(name) for name in several], options)
         elements = from_matrices(matrices, thresholds, on=options.on, identity=options.subject)
         return UrnResult(draw_from_urn(elements, options))
-    opened = open_transcripts(sources, options)
+    opened = sources if isinstance(sources, OpenedTranscripts) else open_transcripts(several, options)
     return UrnResult(draw_from_urn(from_runs(opened.runs(), opened.paths, thresholds), options), opened.notes)
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
+from harness.tasks.boxes import BOXES
 from harness.transcript.importing import (
     coco,
     id_results,
@@ -76,8 +77,12 @@ def find_reader(file: ForeignFile, options: ImportOptions) -> Reader:
     reader = _recognise(file, options)
     if columns and not reader.takes_columns:
         raise UsageError(f"{file.name}: --{columns[0]} names a column of a table, but this is {reader.what}")
+    if options.positive_label is not None and not reader.takes_columns:
+        raise UsageError(f"{file.name}: --positive-label is for predictions in a table, but this is {reader.what}")
     if options.truth is not None and not reader.takes_truth:
         raise UsageError(f"{file.name}: --truth names the truth of detections, but this is {reader.what}")
+    if options.kind != BOXES.name and not reader.takes_truth:
+        raise UsageError(f"{file.name}: --as {options.kind} is for COCO's detections, but this is {reader.what}")
     if options.key is not None and not reader.takes_key:
         raise UsageError(f"{file.name}: --key is for lists of trials and TREC runs, but this is {reader.what}")
     return reader

@@ -227,12 +227,16 @@ def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> Impo
             f"{source.name}: cannot tell which column holds what; name them with --success, "
             f"or --expect and --actual; columns: {', '.join(flat(first.row(0))) or 'none'}"
         )
+    _check_named(source.name, fields, header, options)
     values = split_names(options.values, rows.has)
     for name in (fields.actual, fields.score, *values):
         # A row may lack its answer, its score (a refusal) or a value, but not all rows may.
         if name is not None and not rows.has(name):
             raise ForeignError(f"{source.name}: no column '{name}'; {nearest(name, flat(first.row(0)))}")
     predicted = fields.success is None and fields.positive is None and fields.expect is not None
+    if options.positive_label is not None and not predicted:
+        needed = "true labels that answers or scores are judged by, a column that --expect names"
+        raise ForeignError(f"{source.name}: --positive-label {options.positive_label}: needs {needed}")
     reader = _RowReader(source, rows, fields, options, values, predicted)
     notes = [
         f"column '{name}' is empty in every row, so no answer counts as accepted; is it the right column?"
@@ -245,6 +249,22 @@ def _table(source: ForeignFile, rows: TableRows, options: ImportOptions) -> Impo
     if predicted:
         return Predictions(imported, options, probabilities(header)).judged()
     return reader.finish(imported)
+
+
+def _check_named(source: str, fields: TableColumns, header: Sequence[str], options: ImportOptions) -> None:
+    """An error if nothing decides what is right; if usual columns do, it says how to name them."""
+    if fields.success is not None or (fields.actual is not None and fields.expect is not None):
+        return
+    if fields.actual is None and options.success_at is not None:
+        return
+    usual = guess_columns(TableColumns(), header)
+    others = [f"--{name} '{getattr(usual, name)}'" for name in ("expect", "actual") if not getattr(fields, name)]
+    known = [text for text in others if not text.endswith("'None'")]
+    needed = "a score alone needs --success-at X, the lowest score that is accepted"
+    if fields.actual is not None:
+        needed = "--actual needs --expect or --success"
+    hint = f"; where one column is named, no other is guessed: add {' and '.join(known)}" if known else ""
+    raise ForeignError(f"{source}: {needed}{hint}")
 
 
 # The marks of most answers: one object for all of them.
@@ -341,15 +361,10 @@ class _RowReader:
             marks = _marks(required(block, fields.success), fields.success, block.locations)
             return [{fields.success: mark} for mark in marks]
         if fields.actual is not None:
-            if fields.expect is None:
-                raise ForeignError(f"{self.source.name}: --actual needs --expect or --success")
             given = _texts(["" if answer is None else answer for answer in actual])
             accepted: Iterable[bool] = map(eq, given, expect)
-        elif at is None:
-            text = "a score alone needs --success-at X, the lowest score that is accepted"
-            raise ForeignError(f"{self.source.name}: {text}")
         else:
-            accepted = (value is not None and value >= at for value in score)
+            accepted = (value is not None and at is not None and value >= at for value in score)
         return [_RIGHT if right else _WRONG for right in map(eq, accepted, positive)]
 
     def _values(self, block: RowBlock) -> Iterable[Mapping[str, float | None]]:
