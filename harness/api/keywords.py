@@ -22,6 +22,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import harness
 from harness.errors import HateError
 from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, declared_options
+from harness.params import nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +40,9 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
     def call(*arguments: Any, **keywords: Any) -> R:
         with spelled_in_python(kind):
             if kind is None:
+                for name in keywords:
+                    if name not in signature.parameters:
+                        raise TypeError(f"there is no option {name!r}; {nearest(name, own)}")
                 return function(*arguments, **keywords)
             # A name that is not known goes to the options, which suggest the nearest one.
             rest = {name: keywords.pop(name) for name in list(keywords) if name in signature.parameters}
