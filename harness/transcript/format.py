@@ -344,7 +344,7 @@ def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
 
 def params_text(params: Mapping[str, Any]) -> str:
     """The parameters as text: bits=2, level=8."""
-    texts = {name: plain_text(value) for name, value in params.items()}
+    texts = {name: "None" if value is None else plain_text(value) for name, value in params.items()}
     return ", ".join(
         f"{name}={text if len(text) <= MAX_VALUE_LENGTH else f'{text[: MAX_VALUE_LENGTH - 1]}…'}"
         for name, text in texts.items()
