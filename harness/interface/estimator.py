@@ -411,8 +411,9 @@ def _kind(model: Any) -> str | None:
 
 
 def _classes_of(model: Any) -> list[str]:
-    """The classes of a model as labels; none if it has none, or is not fitted."""
-    return [_label(label) for label in _listed(getattr(model, "classes_", []))]
+    """The classes of a model as labels; none if it has none, is not fitted, or has several lists of them."""
+    classes = _listed(getattr(model, "classes_", []))
+    return [] if any(getattr(label, "ndim", 0) for label in classes) else list(map(_label, classes))
 
 
 def _listed(array: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from pandas import DataFrame
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import IsolationForest
@@ -12,6 +13,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -72,6 +74,38 @@ def test_decision_values_of_classes_are_scores(shop: Workshop) -> None:
             own.decision_function([number(case.input)])[0][int(case.expect[1])] for case in harness.load_test("toy")
         ]
         assert [record.score for record in harness.read(run)] == pytest.approx(expected)
+
+
+class Columns(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Answers in the shapes that other libraries give: a column of labels, a table of scores."""
+
+    def fit(self, rows: Any, labels: Any) -> "Columns":
+        self.model_ = GaussianNB().fit(rows, labels)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, rows: Any) -> Any:
+        return self.model_.predict(rows).reshape(-1, 1)
+
+    def predict_proba(self, rows: Any) -> Any:
+        return DataFrame(self.model_.predict_proba(rows), columns=self.classes_)
+
+
+def test_columns_and_tables_are_answers_too(shop: Workshop) -> None:
+    with_classes(shop)
+    own = harness.run("toy", harness.estimator(GaussianNB(), load=number))
+    run = harness.run("toy", harness.estimator(Columns(), load=number))
+    for record, expected in zip(harness.read(run), harness.read(own), strict=True):
+        assert (record.actual, record.score) == (expected.actual, expected.score)
+
+
+def test_several_labels_for_a_case_are_no_answer(shop: Workshop) -> None:
+    with_classes(shop)
+    several = KNeighborsClassifier(1).fit([[0], [9]], [["a", "x"], ["b", "y"]])
+    records = list(harness.read(harness.run("toy", harness.estimator(several, load=number))))
+    assert {record.message for record in records} == {
+        "ValueError: the model gives several labels for a case; an answer is one"
+    }
 
 
 UNFIT: dict[str, tuple[str, Callable[[], Any], str]] = {
