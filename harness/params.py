@@ -232,8 +232,11 @@ def settings(declared: Mapping[str, Param], assignments: Iterable[str]) -> dict[
         name, text = split_assignment(assignment)
         if name not in declared:
             raise UsageError(f"--param {name}={text}: no parameter '{name}'; {nearest(name, declared)}")
-        value = declared[name].parse(text)
-        if name in given and not declared[name].same(value, values[name]):
+        param = declared[name]
+        value = param.parse(text)
+        if name in given and not param.same(value, values[name]):
             raise UsageError(f"--param {name}={text}: '{name}' is given twice, before as {given[name]}; leave one out")
-        values[name], given[name] = value, text
+        # Set to its default, it is the default, which may be the 1 of a parameter whose other values are floats.
+        values[name] = param.default if param.same(value, param.default) else value
+        given[name] = text
     return values

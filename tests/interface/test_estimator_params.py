@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import harness
-from harness.errors import InterfaceError, UsageError
+from harness.errors import HateError, InterfaceError, UsageError
 from harness.script.cases import CaseSet
 from tests.interface.estimators import pixels
 from tests.workshop import Workshop
@@ -100,6 +100,17 @@ def test_the_best_parameters_fit_scikit_learn(digits: CaseSet, shop: Workshop) -
     shallow = harness.estimator(DecisionTreeClassifier(max_depth=3), load=pixels)
     assert harness.run(digits, shallow, params={"max_depth": None}, limit=5).params["max_depth"] is None
     assert "max_depth=None" in str(harness.list_transcripts())
+    harness.make_report("DecisionTreeClassifier").write("report.md")
+    assert "--param max_depth=None" in Path("report.md").read_text()
+
+
+def test_a_run_is_not_resumed_with_a_number_of_another_type(digits: CaseSet, shop: Workshop) -> None:
+    tree = harness.estimator(DecisionTreeClassifier(random_state=0), load=pixels)
+    harness.run(digits, tree, params={"min_samples_leaf": 1}, output=Path("run.jsonl"))
+    with pytest.raises(HateError, match=r"params \(min_samples_leaf: 1 there, 1\.0 now\)"):
+        harness.run(digits, tree, params={"min_samples_leaf": 1.0}, output=Path("run.jsonl"), resume=True)
+    again = harness.run(digits, tree, output=Path("run.jsonl"), resume=True)
+    assert again.remarks[0] == "nothing was left to run"
 
 
 def test_a_fitted_model_has_the_parameters_that_it_was_fitted_with(
