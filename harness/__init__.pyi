@@ -625,7 +625,7 @@ def estimator(
 
     Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
     such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for
-    each value.
+    each value. 1 is a whole number and 1.0 is not, in a text too.
 
     Args:
         model: Has `fit` and `predict`; for scores also `predict_proba` or `decision_function`. It is never changed: a

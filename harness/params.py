@@ -2,14 +2,17 @@
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation, localcontext
 from enum import StrEnum
+from typing import Any
 
 from harness.errors import UsageError
 
-Value = float | int | str | bool
+# Any is None, which only parameters of an estimator are: a parameter that decides is never None.
+Value = float | int | str | bool | Any
 MAX_VALUES = 1_000_000
 # Sums of numbers from 1e-300 to 1e300 need 600 digits; the rest is for the digits that users write.
 _EXACT = Context(prec=2000)
@@ -57,6 +60,49 @@ class Param:
                 numbers = [number for part in text.split(",") for number in _expand(self.name, part)]
                 return [self.parse(_shortest(number)) for number in numbers]
         return [self.parse(part) for part in text.split(",")]
+
+    def same(self, a: Value, b: Value) -> bool:
+        """Whether two of its values are one: 1 and 1.0 are, where it is a number of one type."""
+        return a == b
+
+
+class FreeParam(Param):
+    """A parameter without a type of its own, as those of scikit-learn: 1, 1.0, "one", True and None all differ."""
+
+    def parse(self, text: str) -> Value:
+        """What the text is in Python; 1.0 is not a whole number."""
+        text = text.strip()
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        for number in (int, _float):
+            try:
+                return number(text)
+            except (ValueError, OverflowError):
+                continue
+        if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
+            raise UsageError(f"--param {self.name}={text}: '{text}' is not a finite number")
+        return text
+
+    def parse_many(self, text: str) -> list[Value]:
+        """A list, whose parts may be ranges; a range has whole numbers if it is written with them."""
+        values = list[Value]()
+        for part in text.split(","):
+            if _RANGE.fullmatch(part):
+                with localcontext(_EXACT):
+                    texts = [_shortest(number) for number in _expand(self.name, part)]
+                values += map(int if _WHOLE_RANGE.fullmatch(part) else float, texts)
+            else:
+                values.append(self.parse(part))
+        return values
+
+    def same(self, a: Value, b: Value) -> bool:
+        return type(a) is type(b) and a == b
+
+
+_CONSTANTS: Mapping[str, Value] = {"None": None, "True": True, "true": True, "False": False, "false": False}
+_RANGE_NUMBER = r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*"
+_RANGE = re.compile(rf"{_RANGE_NUMBER}(?::\s*x?{_RANGE_NUMBER})+")
+_WHOLE_RANGE = re.compile(r"[\s\d:x+-]+")
 
 
 def _float(text: str) -> float:
@@ -153,6 +199,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names)}" if names else "there are none"
 
 
+def is_number(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def value_texts(values: Iterable[Value]) -> list[str]:
+    """Values of a parameter as a command line takes them: 1.0 as 1, unless there are whole numbers beside it."""
+    values = list(values)
+    kinds = set(map(type, values))
+    return [str(value) if isinstance(value, float) and int in kinds else value_text(value) for value in values]
+
+
+def value_text(value: Value) -> str:
+    """A value as a command line takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+
+
 def split_assignment(text: str) -> tuple[str, str]:
     """NAME=VALUE into its two parts."""
     name, equals, value = text.partition("=")
@@ -168,8 +232,11 @@ def settings(declared: Mapping[str, Param], assignments: Iterable[str]) -> dict[
         name, text = split_assignment(assignment)
         if name not in declared:
             raise UsageError(f"--param {name}={text}: no parameter '{name}'; {nearest(name, declared)}")
-        value = declared[name].parse(text)
-        if name in given and value != values[name]:
+        param = declared[name]
+        value = param.parse(text)
+        if name in given and not param.same(value, values[name]):
             raise UsageError(f"--param {name}={text}: '{name}' is given twice, before as {given[name]}; leave one out")
-        values[name], given[name] = value, text
+        # Set to its default, it is the default, which may be the 1 of a parameter whose other values are floats.
+        values[name] = param.default if param.same(value, param.default) else value
+        given[name] = text
     return values

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.params import MAX_VALUES, Param, ParamType, nearest, split_assignment
+from harness.params import MAX_VALUES, FreeParam, Param, ParamType, nearest, split_assignment
 from harness.params import settings as set_params
 from tests.simulation import examples
 
@@ -17,6 +17,7 @@ FLOAT = Param("x", ParamType.FLOAT, 0.0)
 INT = Param("n", ParamType.INT, 0)
 STRING = Param("s", ParamType.STRING, "")
 BOOL = Param("b", ParamType.BOOL, False)
+FREE = FreeParam("f", ParamType.STRING, None)
 quickly = examples(150)
 
 decimals = st.decimals(min_value=-1000, max_value=1000, allow_nan=False, allow_infinity=False, places=4)
@@ -53,6 +54,31 @@ def test_a_range_of_whole_numbers_may_be_written_with_exponents() -> None:
 
 def test_text_is_not_expanded_as_a_range() -> None:
     assert STRING.parse_many("0:1:0.1,a:b") == ["0:1:0.1", "a:b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,1.0,-2,1e3", [1, 1.0, -2, 1000.0]),
+        ("None,True,false,sqrt", [None, True, False, "sqrt"]),
+        ("2:20:6,None", [2, 8, 14, 20, None]),
+        ("0.5:2:0.5", [0.5, 1.0, 1.5, 2.0]),
+        ("1 : 100 : x10", [1, 10, 100]),
+        (".1:10:x10", [0.1, 1.0, 10.0]),
+        ("a:b,C:/x:1", ["a:b", "C:/x:1"]),
+    ],
+)
+def test_a_parameter_without_a_type_takes_the_type_of_its_text(text: str, values: list[object]) -> None:
+    assert list(map(repr, FREE.parse_many(text))) == list(map(repr, values))
+
+
+def test_mistakes_of_a_parameter_without_a_type() -> None:
+    for text, why in (("1:3", "a range is FROM:TO"), ("3:1:1", "never gets from 3 to 1"), ("-inf", "not a finite")):
+        with pytest.raises(UsageError, match=why):
+            FREE.parse_many(text)
+    with pytest.raises(UsageError, match="'f' is given twice, before as 1; leave one out"):
+        set_params({"f": FREE}, ["f=1", "f=1.0"])
+    assert set_params({"f": FREE}, ["f=1", "f=1"]) == {"f": 1}
 
 
 @quickly

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from harness.api.wording import python_words, spelled_in_python
 from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, declared_options
+from harness.params import nearest
 
 R = TypeVar("R")
 DOCSTRING_WIDTH = 100
@@ -38,6 +39,9 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
     def call(*arguments: Any, **keywords: Any) -> R:
         with spelled_in_python(kind, [arguments, keywords.copy()]) as words:
             if kind is None:
+                for name in keywords:
+                    if name not in signature.parameters:
+                        raise TypeError(f"there is no option {name!r}; {nearest(name, own)}")
                 return words.hand_over(function(*arguments, **keywords))
             # A name that is not known goes to the options, which suggest the nearest one.
             rest = {name: keywords.pop(name) for name in list(keywords) if name in signature.parameters}

@@ -119,11 +119,15 @@ class Result(ForReaders, ABC):
     def to_frame(self) -> "DataFrame":
         """The table as a pandas data frame."""
         try:
-            from pandas import DataFrame
+            from pandas import DataFrame, Series
         except ImportError:
             raise MissingExtra("to_frame: pandas is not installed; install it with: pip install pandas") from None
         table = self.table()
-        return DataFrame(table.records(), columns=list(table.columns))
+        frame = DataFrame(table.records(), columns=list(table.columns))
+        # Else pandas makes 10.0 of 10 in a column that also has None or fractions.
+        for name, values in table.mixed().items():
+            frame[name] = Series(values, dtype=object)
+        return frame
 
     def render(self, style: Format | str = Format.PLAIN, width: int = 100, *, everything: bool = False) -> str:
         """The result in a format; `width` is that of a terminal. Plain text has everything, the others a summary."""

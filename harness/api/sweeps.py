@@ -45,7 +45,7 @@ from harness.options import (
     assignments,
     option,
 )
-from harness.params import Value
+from harness.params import Value, value_texts
 from harness.report.blocks import Block, Table
 from harness.report.counts import CountRow, count_row, count_table, design_remarks, rate_interval, tidy_table
 from harness.report.formats import Format
@@ -166,7 +166,7 @@ class SweepResult(PictureResult):
                     (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)
                 )
             settings.append(SettingValue(row.params, value, interval))
-        varying = [name for name in self.swept if len({row.params[name] for row in self.rows}) > 1]
+        varying = [name for name in self.swept if len({repr(row.params[name]) for row in self.rows}) > 1]
         chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
         return plot_settings(chart, options, ax)
 
@@ -433,8 +433,9 @@ class SweepFolder:
 def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: Sequence[str]) -> list[str]:
     """ALGORITHM,tuples=64,bits=8.jsonl for each setting; never the same name twice."""
     names: dict[str, None] = {}
-    for setting in settings:
-        words = [algorithm, *(f"{name}={value_text(setting[name])}" for name in swept)]
+    texts = {name: value_texts([setting[name] for setting in settings]) for name in swept}
+    for row in range(len(settings)):
+        words = [algorithm, *(f"{name}={texts[name][row]}" for name in swept)]
         stem = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", ",".join(words)).strip("._-,")[:MAX_NAME_LENGTH] or "run"
         number, name = 1, f"{stem}.jsonl"
         while name in names:
@@ -442,10 +443,3 @@ def file_names(algorithm: str, settings: Sequence[Mapping[str, Value]], swept: S
             name = f"{stem}-{number}.jsonl"
         names[name] = None
     return list(names)
-
-
-def value_text(value: Value) -> str:
-    """A value as a command line takes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)

@@ -19,18 +19,25 @@ from harness.api.sweeps import (
     decided_settings,
     decision_remarks,
     run_store,
-    value_text,
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.progress import Progress
 from harness.engine.run_cache import CachedRun, RunBatch, run_batch
-from harness.engine.sweep import Grid, ParamValues, all_combinations, make_grid, random_combinations
+from harness.engine.sweep import (
+    Axis,
+    Grid,
+    ParamValues,
+    all_combinations,
+    make_grid,
+    random_combinations,
+    setting_key,
+)
 from harness.errors import UsageError
 from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, Writes, option
-from harness.params import ParamType, Value
+from harness.params import Value, is_number, value_text
 from harness.report.blocks import Block, CommandText, Paragraphs, Table
-from harness.report.counts import COUNTS, count_cells, count_row, parameter_cell
+from harness.report.counts import COUNTS, count_cells, count_row, parameter_cells
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
 
@@ -244,7 +251,7 @@ class TuneResult(PictureResult):
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
         tuning, measure = self.tuning, self.tuning.goal
-        varying = [name for name in self.swept if len({setting.params[name] for setting in tuning.settings}) > 1]
+        varying = [name for name in self.swept if len({repr(setting.params[name]) for setting in tuning.settings}) > 1]
         estimates: list[Estimate | None] = [None] * len(tuning.settings)
         if len(varying) == 1:
             estimates, _ = measured(measure, tuning.settings)
@@ -268,9 +275,10 @@ class TuneResult(PictureResult):
     def table(self) -> Table:
         """A row for each setting that was tried, the best first."""
         tuning = self.tuning
+        params = parameter_cells([setting.params for setting in tuning.settings], self.swept)
         rows = [
-            [*(parameter_cell(setting.params[name]) for name in self.swept), value, *count_cells(setting.counts)]
-            for setting, value in ((tuning.settings[index], tuning.values[index]) for index in tuning.ranking)
+            [*params[index], tuning.values[index], *count_cells(tuning.settings[index].counts)]
+            for index in tuning.ranking
         ]
         return Table([*self.swept, "value", *COUNTS], rows)
 
@@ -287,13 +295,12 @@ class Tuner:
     values: list[float] = field(default_factory=list)
     cached: list[CachedRun] = field(default_factory=list)
     # The best value of an algorithm setting over all decisions.
-    _known: dict[tuple[Value, ...], float] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], float] = field(default_factory=dict)
 
     def default(self) -> int:
         """Try the default, which everything is compared with; parameters of one value have that. Returns its index."""
         decisions = [axis.name for axis in self.grid.part(decision=True).axes]
-        fixed = {axis.name: axis.values[0] for axis in self.grid.axes if len(axis.values) == 1}
-        params = {**self.grid.defaults, **fixed}
+        params = {**self.grid.defaults, **{axis.name: self._default_value(axis) for axis in self.grid.axes}}
         run = {**params, **{name: self.grid.defaults[name] for name in decisions}}
         self.attempt(run)
         for index, setting in enumerate(self.tried):
@@ -302,9 +309,14 @@ class Tuner:
         self._decide(self.cached, [params])
         return len(self.tried) - 1
 
+    def _default_value(self, axis: Axis) -> Value:
+        """As it is among the values of the axis, whose numbers are all of one type if the parameter has one."""
+        index = 0 if len(axis.values) == 1 else axis.index(self.grid.defaults[axis.name])
+        return self.grid.defaults[axis.name] if index is None else axis.values[index]
+
     def attempt(self, setting: ParamValues) -> float:
         """The best value of an algorithm setting over all decisions, which need no further run."""
-        key = tuple(setting.values())
+        key = setting_key(setting)
         if key not in self._known:
             taken = self.runs.take_all([replace(base, params=setting) for base in self.bases])
             self.cached += taken
@@ -339,8 +351,7 @@ class Tuner:
         from harness.analysis.tune import Optimiser, SearchDimension
 
         dimensions = [
-            SearchDimension(axis.name, len(axis.values), axis.param.type in (ParamType.FLOAT, ParamType.INT))
-            for axis in grid.axes
+            SearchDimension(axis.name, len(axis.values), all(map(is_number, axis.values))) for axis in grid.axes
         ]
         optimiser = Optimiser(
             dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_indices(grid)
@@ -356,8 +367,8 @@ def _default_indices(grid: Grid) -> tuple[int, ...] | None:
     """Where the default is on the grid: an optimiser should know what is known already."""
     indices = []
     for axis in grid.axes:
-        default = grid.defaults[axis.name]
-        if default not in axis.values:
+        index = axis.index(grid.defaults[axis.name])
+        if index is None:
             return None
-        indices.append(list(axis.values).index(default))
+        indices.append(index)
     return tuple(indices)

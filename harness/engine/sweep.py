@@ -24,6 +24,10 @@ class Axis:
     def name(self) -> str:
         return self.param.name
 
+    def index(self, value: Value) -> int | None:
+        """Which of the values this is; None if it is not one of them."""
+        return next((index for index, own in enumerate(self.values) if self.param.same(own, value)), None)
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -136,11 +140,16 @@ def plan_sweep(base: Plan, grid: Grid, numbers: Sequence[int]) -> Sweep:
     for number in numbers:
         setting = grid.at(number)
         to_run = {name: grid.defaults[name] if name in decisions else value for name, value in setting.items()}
-        run = runs.setdefault(tuple(to_run.values()), len(params))
+        run = runs.setdefault(setting_key(to_run), len(params))
         if run == len(params):
             params.append(to_run)
         rows.append(SweepRow(setting, run))
     return Sweep(rows, plans_of(base, params))
+
+
+def setting_key(setting: ParamValues) -> tuple[object, ...]:
+    """What settings that are run apart differ in: also in the type of a value, such as 1 and 1.0."""
+    return tuple((type(value), value) for value in setting.values())
 
 
 def plans_of(base: Plan, params: Sequence[ParamValues]) -> list[Plan]:

@@ -1,6 +1,5 @@
 """A model of scikit-learn, or one with the same methods, as an interface: `harness.estimator`."""
 
-import ast
 import copy
 import hashlib
 import importlib
@@ -10,10 +9,10 @@ import pickle
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import InterfaceError
 from harness.interface.contract import Setup
@@ -28,53 +27,76 @@ from harness.interface.python import (
     source_text,
 )
 from harness.interface.python_source import ImportedFiles
-from harness.model import Question, join_names
-from harness.params import Param, ParamType, Value
+from harness.interface.wire import NotPlainError
+from harness.model import Case, Question, join_names
+from harness.params import FreeParam, Param, ParamType, Value, is_number
 from harness.tasks import TASKS
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.tasks.value import VALUE
 
+if TYPE_CHECKING:
+    from harness.tasks.rank import Gallery
+
 # Cases that `predict` gets at once. Many more are hardly quicker, and rows may be large.
 BATCH = 256
-NONE = "None"
+# Training rows on which decision values are compared with predictions.
+SAMPLE = 256
+# How far the cases of a test are read for labels that a model knows.
+MAX_CASES = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EstimatorInterface(PythonInterface):
     """A model and how to load its rows. Workers share one trained model, for another might have learnt otherwise."""
 
     to_learn = "give estimator(..., fit=True)"
 
-    load: Callable[[Any], Any] = field(repr=False)
+    model: Any
+    load: Callable[[Any], Any]
+    # Claims or labels of the test that the model does not know, where that makes its answers worthless.
+    unknown: Sequence[str] = ()
     # What was trained for a run, by its scratch folder.
-    trained: dict[Path, Any] = field(default_factory=dict, repr=False)
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    trained: "dict[Path, _Trained]" = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __repr__(self) -> str:
+        return f"<estimator {' '.join(filter(None, (self.name, self.version)))}>"
+
+    def answering(self, cases: Iterable[Case], gallery: "Gallery | None") -> "EstimatorInterface":
+        """The same model, with what it does not know of these cases; the first of many cases will do."""
+        classes = set() if self.learns else set(_classes_of(self.model))
+        if not classes and _kind(self.model) == "classifier":
+            return self
+        seen = set[str]()
+        for number, case in enumerate(cases):
+            seen |= {case.expect, case.truth} - {""} if classes else {case.expect} - {""}
+            if number > MAX_CASES or (classes & seen if classes else len(seen) > 1):
+                break
+        worthless = number <= MAX_CASES and not classes & seen if classes else len(seen) > 1
+        return replace(self, unknown=tuple(sorted(seen)) if worthless else ())
 
     def open(self, setup: Setup) -> PythonSession:
         """The model, trained where it learns."""
-        if setup.task not in _USES:
-            raise InterfaceError(
-                f"{setup.test} is a {setup.task} test, which {self.name} cannot answer: an estimator is for "
-                f"{join_names(list(_USES))} tests"
-            )
+        self._check(setup)
         use, call = _USES[setup.task], Caller(self.path, prints_freely=True)
         with self.lock:
             if setup.work not in self.trained:
-                self.trained[setup.work] = self._train(setup, use, call)
-            model = self.trained[setup.work]
+                trained = self._train(setup, use, call)
+                self._check_learnt(setup, use, trained)
+                self.trained[setup.work] = trained
+            trained = self.trained[setup.work]
         answering = _Answering(
-            model, self.load, use, setup.larger_is_better, lambda: self.trained.pop(setup.work, None)
+            trained, self.load, use, setup.larger_is_better, lambda: self.trained.pop(setup.work, None)
         )
         return PythonSession(answering, setup.params, call, self.batch)
 
-    def _train(self, setup: Setup, use: "_TaskUse", call: Caller) -> Any:
+    def _train(self, setup: Setup, use: "_TaskUse", call: Caller) -> "_Trained":
         model = call("copy the estimator", self.make)
-        own = _params_of(model)
         changed = {
-            name: _as_before(setup.params[name], own[name])
+            name: setup.params[name]
             for name, param in self.params.items()
-            if setup.params[name] != param.default
+            if not param.same(setup.params[name], param.default)
         }
         if not self.learns:
             if changed:
@@ -83,7 +105,7 @@ class EstimatorInterface(PythonInterface):
                     f"--param {name}={setup.params[name]}: {self.name} is fitted already and used as it is; "
                     "estimator(..., fit=True) trains it with another value"
                 )
-            return model
+            return _trained(model)
         cases = list(read_training(setup.train))
         if not cases:
             raise InterfaceError(
@@ -94,7 +116,40 @@ class EstimatorInterface(PythonInterface):
         if changed:
             call("set parameters", lambda: model.set_params(**changed))
         call("train", lambda: model.fit(rows) if targets is None else model.fit(rows, targets))
-        return model
+        trained: _Trained = call("compare decision values with predictions", lambda: _trained(model, rows))
+        return trained
+
+    def _check(self, setup: Setup) -> None:
+        """Raise an InterfaceError if what this kind of model gives is no answer to the test."""
+        if setup.task not in _USES:
+            raise InterfaceError(
+                f"{setup.test} is a {setup.task} test, which {self.name} cannot answer: an estimator is for "
+                f"{join_names(list(_USES))} tests"
+            )
+        use, kind = _USES[setup.task], _kind(self.model)
+        # What a regressor learnt elsewhere may be a score; here, there are classes to learn.
+        if kind is None or kind in use.kinds or (use.is_score and kind == "regressor" and not self.learns):
+            return
+        a_kind = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind.replace('_', ' ')}"
+        raise InterfaceError(
+            f"{setup.test} is a {setup.task} test, which {self.name} cannot answer: it is {a_kind}; give {use.wanted}"
+        )
+
+    def _check_learnt(self, setup: Setup, use: "_TaskUse", trained: "_Trained") -> None:
+        """Raise an InterfaceError if what the model learnt, or did not, is no answer to the test."""
+        if use.is_score and trained.classes and not trained.methods:
+            raise InterfaceError(f"{setup.test} is a score test, which {self.name} cannot answer: {_NO_CLASS_SCORES}")
+        shown = f"'{self.unknown[0]:.50}'" if self.unknown else ""
+        if shown and trained.classes and not self.learns and setup.task != VALUE.name:
+            raise InterfaceError(
+                f"{setup.test} has other labels, such as {shown}, than {self.name} has classes, such as "
+                f"'{trained.classes[0]:.50}'; fit it with the labels of the test, or give estimator(..., fit=True)"
+            )
+        if shown and use.is_score and not trained.classes:
+            raise InterfaceError(
+                f"{setup.test} has several claims, such as {shown} and '{self.unknown[1]:.50}', of which {self.name} "
+                "knows none: it has no classes; give a classifier"
+            )
 
     def _row(self, case: Question) -> Any:
         try:
@@ -122,7 +177,7 @@ def estimator(
 
     Numbers, texts, truth values and None among its parameters (`get_params`, also those of the steps of a pipeline,
     such as `svc__C`) are parameters of the algorithm: `sweep(..., params={"svc__C": [0.1, 1, 10]})` trains a model for
-    each value.
+    each value. 1 is a whole number and 1.0 is not, in a text too.
 
     Args:
         model: Has `fit` and `predict`; for scores also `predict_proba` or `decision_function`. It is never changed: a
@@ -153,8 +208,68 @@ def estimator(
         batch=batch,
         make=(lambda: _clone(model)) if learns else (lambda: model),
         in_memory=True,
+        model=model,
         load=load,
     )
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A model that can answer, its classes as labels of a test, and what gives a score for each of them."""
+
+    model: Any
+    classes: Sequence[str]
+    methods: Sequence[str]
+
+    def call(self, method: str, rows: list[Any]) -> list[Any]:
+        """What a method of the model gives for each row."""
+        values = _listed(getattr(self.model, method)(rows))
+        if len(values) != len(rows):
+            cases = "1 case" if len(rows) == 1 else f"{len(rows):,} cases"
+            raise NotPlainError(f"{method} returned {len(values):,} answers for {cases}")
+        return values
+
+    def labels(self, rows: list[Any]) -> list[str]:
+        return [_label(label) for label in self.call("predict", rows)]
+
+    def class_scores(self, rows: list[Any]) -> list[dict[str, float]] | None:
+        """For each row the score of each class, in the order of the model; None where it does not give one for each."""
+        for method in self.methods:
+            scores = self.call(method, rows)
+            if len(self.classes) == 2 and not any(isinstance(row, list) for row in scores):
+                # One number for two classes: positive is the second.
+                scores = [[-value, value] for value in scores]
+            if all(isinstance(row, list) and len(row) == len(self.classes) for row in scores):
+                return [dict(zip(self.classes, row, strict=True)) for row in scores]
+        return None
+
+
+def _trained(model: Any, rows: Sequence[Any] = ()) -> _Trained:
+    """A model that can answer, and rows that it was trained on, if they are known."""
+    classes = _classes_of(model)
+    # Not there if this model cannot do it, such as an SVC without probability=True.
+    methods = [method for method in ("predict_proba", "decision_function") if hasattr(model, method)]
+    if "decision_function" in methods and len(classes) > 2 and _is_of_pairs(model, classes, rows):
+        methods.remove("decision_function")
+    return _Trained(model, classes, methods)
+
+
+def _is_of_pairs(model: Any, classes: Sequence[str], rows: Sequence[Any]) -> bool:
+    """Whether decision values are not those of classes, but of pairs of them: three classes have three of either.
+
+    The parameter of SVC says so; of any other model, that on most rows the best class is not the one it predicts.
+    """
+    # What a search has chosen may have other parameters than what it was given.
+    params = _params_of(getattr(model, "best_estimator_", model))
+    if any(name.rpartition("__")[2] == "decision_function_shape" and own == "ovo" for name, own in params.items()):
+        return True
+    sample = list(rows[:: -(-len(rows) // SAMPLE) or 1])
+    trained = _Trained(model, classes, ["decision_function"])
+    scores = trained.class_scores(sample) if sample else None
+    if scores is None:
+        return False
+    agreed = [table[label] == max(table.values()) for table, label in zip(scores, trained.labels(sample), strict=True)]
+    return sum(agreed) < len(agreed) / 2
 
 
 class _Answering:
@@ -162,17 +277,17 @@ class _Answering:
 
     def __init__(
         self,
-        model: Any,
+        trained: _Trained,
         load: Callable[[Any], Any],
         use: "_TaskUse",
         larger_is_better: bool,
         forget: Callable[[], Any],
     ) -> None:
-        self._model, self._load, self._use, self._larger_is_better = model, load, use, larger_is_better
+        self._trained, self._load, self._use, self._larger_is_better = trained, load, use, larger_is_better
         self.close = forget
 
     def answer_batch(self, cases: Sequence[Question], params: Mapping[str, Value]) -> list[Any]:
-        answers = self._use.answers(self._model, [self._load(case.input) for case in cases], cases)
+        answers = self._use.answers(self._trained, [self._load(case.input) for case in cases], cases)
         # What a model gives is a similarity.
         return [-answer for answer in answers] if self._use.is_score and not self._larger_is_better else answers
 
@@ -183,7 +298,10 @@ class _TaskUse:
 
     # The cases to learn from, and what is true of each; None where nothing is said of any.
     targets: Callable[[Sequence[Question]], tuple[Sequence[Question], list[Any] | None]]
-    answers: Callable[[Any, list[Any], Sequence[Question]], list[Any]]
+    answers: Callable[[_Trained, list[Any], Sequence[Question]], list[Any]]
+    # The kinds of models of scikit-learn that can answer, and in words what to give.
+    kinds: frozenset[str]
+    wanted: str
     is_score: bool = False
 
 
@@ -194,9 +312,9 @@ def _label_targets(cases: Sequence[Question]) -> tuple[Sequence[Question], list[
     return named, [case.expect for case in named]
 
 
-def _label_answers(model: Any, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
-    labels = [_label(label) for label in _listed(model.predict(rows))]
-    table = _class_scores(model, rows)
+def _label_answers(trained: _Trained, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
+    labels = trained.labels(rows)
+    table = trained.class_scores(rows)
     if table is None:
         return labels
     return [_label_answer(label, scores) for label, scores in zip(labels, table, strict=True)]
@@ -224,13 +342,21 @@ def _score_targets(cases: Sequence[Question]) -> tuple[Sequence[Question], list[
 _POSITIVE, _NEGATIVE = "true", "false"
 
 
-def _score_answers(model: Any, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
-    if not hasattr(model, "classes_"):
-        decide = getattr(model, "decision_function", model.predict)
-        return [_number(value) for value in _listed(decide(rows))]
-    table = _class_scores(model, rows)
+_NO_CLASS_SCORES = (
+    "the model gives no score for each class: it has no predict_proba, and no decision_function of classes rather than "
+    "of pairs of them, as SVC has with decision_function_shape='ovr'"
+)
+
+
+def _score_answers(trained: _Trained, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
+    if not trained.classes:
+        # predict of an outlier detector is 1 or -1, of a mixture the number of a component.
+        methods = ("decision_function", "score_samples", "predict")
+        method = next(method for method in methods if hasattr(trained.model, method))
+        return [_number(value, method) for value in trained.call(method, rows)]
+    table = trained.class_scores(rows)
     if table is None:
-        raise ValueError("the model gives no score for each class: it has no predict_proba or decision_function")
+        raise ValueError(_NO_CLASS_SCORES)
     return [_claim_score(scores, case.expect) for scores, case in zip(table, cases, strict=True)]
 
 
@@ -256,52 +382,68 @@ def _value_targets(cases: Sequence[Question]) -> tuple[Sequence[Question], list[
     return named, numbers
 
 
-def _value_answers(model: Any, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
-    return [_number(value) for value in _listed(model.predict(rows))]
+def _value_answers(trained: _Trained, rows: list[Any], cases: Sequence[Question]) -> list[Any]:
+    return [_number(value, "predict") for value in trained.call("predict", rows)]
 
 
 _USES = {
-    LABEL.name: _TaskUse(_label_targets, _label_answers),
-    SCORE.name: _TaskUse(_score_targets, _score_answers, is_score=True),
-    VALUE.name: _TaskUse(_value_targets, _value_answers),
+    LABEL.name: _TaskUse(_label_targets, _label_answers, frozenset({"classifier"}), "a classifier"),
+    SCORE.name: _TaskUse(
+        _score_targets,
+        _score_answers,
+        frozenset({"classifier", "outlier_detector", "density_estimator"}),
+        "a classifier, whose answer is its score of the claimed class, or an outlier detector",
+        is_score=True,
+    ),
+    # Classes that are numbers are values too.
+    VALUE.name: _TaskUse(_value_targets, _value_answers, frozenset({"regressor", "classifier"}), "a regressor"),
 }
 
 
-def _class_scores(model: Any, rows: list[Any]) -> list[dict[str, float]] | None:
-    """For each row the score of each class, in the order of the model; None where it does not give one for each."""
-    classes = [_label(label) for label in _listed(getattr(model, "classes_", []))]
-    for method in ("predict_proba", "decision_function"):
-        # Not there if this model cannot do it, such as an SVC without probability=True.
-        if not hasattr(model, method):
-            continue
-        scores = _listed(getattr(model, method)(rows))
-        if len(classes) == 2 and not any(isinstance(row, list) for row in scores):
-            # One number for two classes: positive is the second.
-            scores = [[-value, value] for value in scores]
-        if all(isinstance(row, list) and len(row) == len(classes) for row in scores):
-            return [dict(zip(classes, row, strict=True)) for row in scores]
-    return None
+def _kind(model: Any) -> str | None:
+    """What a model says that it is, as scikit-learn has it: classifier, regressor, clusterer; None if it does not."""
+    tags = getattr(model, "__sklearn_tags__", None)
+    try:
+        kind = tags().estimator_type if callable(tags) else getattr(model, "_estimator_type", None)
+    except Exception:  # tags of its own that are not as scikit-learn has them
+        return None
+    return kind if isinstance(kind, str) else None
+
+
+def _classes_of(model: Any) -> list[str]:
+    """The classes of a model as labels; none if it has none, is not fitted, or has several lists of them."""
+    classes = _listed(getattr(model, "classes_", []))
+    return [] if any(getattr(label, "ndim", 0) for label in classes) else list(map(_label, classes))
 
 
 def _listed(array: Any) -> list[Any]:
-    """An array as lists of plain values."""
+    """An array or a table as lists of plain values."""
+    array = array.to_numpy() if hasattr(array, "to_numpy") else array
     return list(array.tolist() if hasattr(array, "tolist") else array)
 
 
 def _label(label: Any) -> str:
     """The class 3 of a model, also where it is 3.0 or numpy's, is the label 3 of a test."""
-    label = _plain(label)
+    label = _single(label)
     if isinstance(label, (list, tuple)):
         raise ValueError("the model gives several labels for a case; an answer is one")
     return str(int(label) if isinstance(label, float) and label.is_integer() else label)
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
+def _number(value: Any, method: str) -> float:
+    value = _single(value)
     if isinstance(value, list):
         raise ValueError(f"the model gives {len(value)} numbers for a case; an answer is one")
-    return float(value)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{method} gives {value!r:.50}, which is no number") from None
+
+
+def _single(value: Any) -> Any:
+    """Some models give a column where others give a row."""
+    value = _plain(value)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _checked(model: Any, load: Any, batch: int) -> str:
@@ -360,31 +502,13 @@ def _plain(value: Any) -> Any:
 def _declared(model: Any) -> dict[str, Param]:
     """What can be set: numbers, texts, truth values and None, except names that decide on answers."""
     taken = {name for task in TASKS.values() for name in task.decisions}
-    declared = {}
+    declared: dict[str, Param] = {}
     for name, value in _params_of(model).items():
         if name in taken or not name.isidentifier():
             continue
-        if value is None:
-            declared[name] = Param(name, ParamType.STRING, NONE)
-        elif isinstance(value, (bool, str)):
-            declared[name] = Param(name, ParamType.of(value), value)
-        elif isinstance(value, (int, float)) and math.isfinite(value):
-            # Also for a whole number, which may stand for any: SVC(C=1).
-            declared[name] = Param(name, ParamType.FLOAT, value)
+        if value is None or isinstance(value, (bool, str)) or (is_number(value) and math.isfinite(value)):
+            declared[name] = FreeParam(name, ParamType.of(value), value)
     return declared
-
-
-def _as_before(value: Value, own: object) -> Any:
-    """A value as a model takes it where it has `own`: a whole number, None, or a number instead of text (gamma)."""
-    if isinstance(value, float) and isinstance(own, int) and value.is_integer():
-        return int(value)
-    if not isinstance(value, str):
-        return value
-    try:
-        meant = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
-    return meant if meant is None or isinstance(meant, (bool, int, float)) else value
 
 
 def _digest(model: Any, load: Callable[[Any], Any], *, with_state: bool) -> str:

@@ -146,7 +146,8 @@ class PythonSession:
                 raws = list(self._target.answer_batch(list(batch), self._params))
             share = (perf_counter() - start) / len(batch)
             if len(raws) != len(batch):
-                raise NotPlainError(f"answer_batch returned {len(raws)} answers for {len(batch)} cases")
+                cases = "1 case" if len(batch) == 1 else f"{len(batch)} cases"
+                raise NotPlainError(f"answer_batch returned {len(raws)} answers for {cases}")
             return [Reply(q, plain(raw), None, "", share) for q, raw in zip(batch, raws, strict=True)]
         except NotPlainError as error:
             kind, message = ErrorKind.ANSWER, str(error)

@@ -1,6 +1,9 @@
 """Sets of options that several commands share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Number
+from pathlib import Path
+from types import NoneType
 
 from harness.errors import UsageError
 from harness.options.cores import usable_cores
@@ -193,9 +196,14 @@ def assignments(params: Mapping[str, object] | Sequence[str]) -> Sequence[str]:
 
 
 def _values_text(name: str, value: object) -> str:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return str(value)
-    texts = [str(item) for item in value]
+    if isinstance(value, str):
+        return value
+    items = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [value]
+    for item in items:
+        # numpy's numbers and truth values have no dimension.
+        if not isinstance(item, (str, Number, Path, NoneType)) and getattr(item, "ndim", None) != 0:
+            raise UsageError(f"params: {name}: {item!r:.50} is no number, text, truth value or None")
+    texts = [str(item) for item in items]
     if wrong := next((text for text in texts if "," in text), None):
         raise UsageError(f"params: {name}: '{wrong}' has a comma, which separates values; run it by itself")
     return ",".join(texts)

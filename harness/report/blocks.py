@@ -24,6 +24,17 @@ class ExactNumber(float):
         return str(int(self)) if self.is_integer() and abs(self) < 1e15 else float.__repr__(self)
 
 
+class ValueText(str):
+    """How a value is shown that needs words, such as None, or 1.0 beside 1; programs get the value."""
+
+    value: object
+
+    def __new__(cls, text: str, value: object) -> "ValueText":
+        self = super().__new__(cls, text)
+        self.value = value
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A computed number with the form that people are shown it in; a dash if it is not known.
@@ -115,11 +126,24 @@ class Table:
                 cells.append([finite(cell.value) if isinstance(cell, Number) else cell for cell in column])
         return Table(columns, [list(row) for row in zip(*cells, strict=True)])
 
-    def records(self) -> list[dict[str, Cell]]:
-        """The rows by column name, with plain numbers: what a data frame is made of."""
+    def mixed(self) -> dict[str, list[Any]]:
+        """The columns that have, among others, values without a form of their own, and all values of these."""
+        columns = {
+            name: [cell.value if isinstance(cell, ValueText) else cell for cell in cells]
+            for name, cells in zip(self.columns, zip(*self.rows, strict=True), strict=False)
+            if any(isinstance(cell, ValueText) for cell in cells)
+        }
+        return {name: values for name, values in columns.items() if len(set(map(type, values))) > 1}
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows by column name, with plain values: what a data frame is made of."""
         return [
             {
-                name: float(cell) if isinstance(cell, ExactNumber) else cell
+                name: cell.value
+                if isinstance(cell, ValueText)
+                else float(cell)
+                if isinstance(cell, ExactNumber)
+                else cell
                 for name, cell in zip(self.columns, row, strict=True)
             }
             for row in self.rows

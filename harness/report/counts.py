@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.model import Counts
-from harness.params import Value
-from harness.report.blocks import Cell, ExactNumber, Table
+from harness.params import Value, value_texts
+from harness.report.blocks import Cell, ExactNumber, Table, ValueText
 from harness.report.formats import Format
 from harness.report.numbers import interval_cell, interval_text, method_words, target_words
 from harness.stats.rates import Interval, wilson
@@ -52,9 +52,9 @@ def count_table(
     weighted = any(_is_weighted(design) for design in known)
     columns = [*swept, *COUNTS, *(["weighted"] * weighted)]
     columns += ["95 % interval"] * interval
+    values = parameter_cells([params for params, _ in rows], swept)
     lines: list[list[Cell]] = []
-    for (params, counts), design in zip(rows, known, strict=True):
-        cells: list[Cell] = [parameter_cell(params[name]) for name in swept]
+    for (_, counts), cells, design in zip(rows, values, known, strict=True):
         cells += count_cells(counts)
         cells += [design.estimate.value if design and design.estimate else None] * weighted
         lines.append([*cells, *([interval_cell(rate_interval(counts, design))] * interval)])
@@ -73,9 +73,9 @@ def tidy_table(
 ) -> Table:
     """The same for programs: numbers only, the interval as `low` and `high`; `estimate` is the rate by design."""
     known = designs or [None] * len(rows)
+    values = parameter_cells([params for params, _ in rows], swept)
     lines: list[list[Cell]] = []
-    for (params, counts), design in zip(rows, known, strict=True):
-        cells = [parameter_cell(params[name]) for name in swept]
+    for (_, counts), cells, design in zip(rows, values, known, strict=True):
         lines.append([*cells, *count_cells(counts), *limit_cells(counts, design)])
     return Table([*swept, *COUNTS, *LIMITS], lines)
 
@@ -121,8 +121,16 @@ def rate_words(counts: Counts, design: DesignRate | None) -> str:
     return f"{what} {design.estimate.value:.4f}, {interval} {design_words(design).removeprefix('interval ')}"
 
 
-def parameter_cell(value: Value) -> Cell:
-    """The value of a parameter in a table."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ExactNumber(value) if isinstance(value, float) else value
+def parameter_cells(settings: Sequence[Mapping[str, Value]], names: Sequence[str]) -> list[list[Cell]]:
+    """The values of parameters in a table: a row for each setting."""
+    rows: list[list[Cell]] = [[] for _ in settings]
+    for name in names:
+        values = [setting[name] for setting in settings]
+        # Beside whole numbers, 1.0 is not 1.
+        mixed = int in set(map(type, values))
+        for row, value, text in zip(rows, values, value_texts(values), strict=True):
+            if value is None or isinstance(value, bool) or (mixed and isinstance(value, float)):
+                row.append(ValueText(text, value))
+            else:
+                row.append(ExactNumber(value) if isinstance(value, float) else value)
+    return rows

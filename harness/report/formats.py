@@ -24,6 +24,7 @@ from harness.report.blocks import (
     Limits,
     Number,
     Table,
+    ValueText,
     are_numbers,
     cell_text,
     column_texts,
@@ -241,9 +242,11 @@ def _csv_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def _csv_cell(cell: Cell) -> Cell:
+    if isinstance(cell, (ExactNumber, Limits, ValueText)):
+        return str(cell)
     if isinstance(cell, str):
         return cell if cell.isascii() and cell.isalnum() else spreadsheet(cell)
-    return cell.value if isinstance(cell, Number) else str(cell) if isinstance(cell, (ExactNumber, Limits)) else cell
+    return cell.value if isinstance(cell, Number) else cell
 
 
 # For papers and pages

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from harness.analysis.decisions import Setting
 from harness.analysis.tune import Tuning
 from harness.report.blocks import Block, Cell, Paragraphs, Table
-from harness.report.counts import TALLY, parameter_cell
+from harness.report.counts import TALLY, parameter_cells
 from harness.report.numbers import interval_text, p_text
 from harness.stats.estimate import Estimate
 
@@ -17,19 +16,21 @@ def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]
     shown = list(tuning.ranking[:top])
     if tuning.default not in shown:
         shown.append(tuning.default)
+    values = parameter_cells([setting.params for setting in tuning.settings], swept)
     rows: list[list[Cell]] = []
     for index in shown:
-        tried = tuning.settings[index]
+        counts = tuning.settings[index].counts
         mark = "default" if index == tuning.default else ""
-        cells: list[Cell] = [tuning.ranking.index(index) + 1, *(parameter_cell(tried.params[name]) for name in swept)]
-        rows.append([*cells, *(getattr(tried.counts, name) for name in COUNTS), tuning.values[index], mark])
+        cells: list[Cell] = [tuning.ranking.index(index) + 1, *values[index]]
+        rows.append([*cells, *(getattr(counts, name) for name in COUNTS), tuning.values[index], mark])
     table = Table(["rank", *swept, *COUNTS, tuning.goal.name, ""], rows)
-    lines = [f"Best of {len(tuning.settings):,}: {_words(tuning.winner, tuning.lead.winner, tuning.goal.name, swept)}."]
+    texts = [", ".join(f"{name} = {cell}" for name, cell in zip(swept, cells, strict=True)) for cells in values]
+    goal, lead = tuning.goal.name, tuning.lead
+    lines = [f"Best of {len(tuning.settings):,}: {texts[tuning.ranking[0]]}: {_value_words(goal, lead.winner)}."]
     if tuning.default_wins:
         return [table, Paragraphs([*lines, "That is the default: nothing that was tried is better."])]
-    default = tuning.settings[tuning.default]
-    lines.append(f"Default: {_words(default, tuning.lead.default, tuning.goal.name, swept)}.")
-    if tuning.lead.within_noise:
+    lines.append(f"Default: {texts[tuning.default]}: {_value_words(goal, lead.default)}.")
+    if lead.within_noise:
         verdict = "Warning: the lead is within the noise; there is no good reason to leave the default."
     else:
         verdict = (
@@ -38,9 +39,8 @@ def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]
     return [table, Paragraphs([*lines, _lead(tuning), verdict])]
 
 
-def _words(tried: Setting, estimate: Estimate, goal: str, swept: Sequence[str]) -> str:
-    params = ", ".join(f"{name} = {parameter_cell(tried.params[name])}" for name in swept)
-    return f"{params}: {goal} {estimate.value:.4f} (95 %: {interval_text(estimate.interval)})"
+def _value_words(goal: str, estimate: Estimate) -> str:
+    return f"{goal} {estimate.value:.4f} (95 %: {interval_text(estimate.interval)})"
 
 
 def _lead(tuning: Tuning) -> str:

@@ -292,7 +292,7 @@ def differences(ours: Header, theirs: Header) -> list[str]:
     extents = dict.fromkeys(["limit", *(header.originals_of for header in (ours, theirs) if header.originals_of)])
     for key in ("test", "algorithm", "interface", "params", "repeat", *extents, "train", "plugins", "limits"):
         mine, other = (_comparable(header, key, extents) for header in (ours, theirs))
-        if mine != other:
+        if mine != other or (key == "params" and _kinds(mine) != _kinds(other)):
             reasons.append(f"{key} ({_first_difference(mine, other)})")
     # What is begun apart from the judge must be ended so: the header stands for all records.
     if theirs.isolation == "process" and ours.isolation == "none":
@@ -312,10 +312,15 @@ def _comparable(header: Header, key: str, extents: Collection[str]) -> Any:
     return None if value is UNSET else msgspec.to_builtins(value)
 
 
+def _kinds(params: Mapping[str, Any]) -> dict[str, type]:
+    """Of 1 and 1.0, one may be a number of features, and the other a share of them."""
+    return {name: type(value) for name, value in params.items()}
+
+
 def _first_difference(mine: Any, other: Any) -> str:
     if isinstance(mine, dict) and isinstance(other, dict):
         for key in [*mine, *other]:
-            if mine.get(key) != other.get(key):
+            if mine.get(key) != other.get(key) or type(mine.get(key)) is not type(other.get(key)):
                 return f"{key}: {other.get(key)!r} there, {mine.get(key)!r} now"
     return f"{other!r} there, {mine!r} now"
 
@@ -344,7 +349,7 @@ def _value(params: Mapping[str, Any], name: str) -> tuple[bool, Any]:
 
 def params_text(params: Mapping[str, Any]) -> str:
     """The parameters as text: bits=2, level=8."""
-    texts = {name: plain_text(value) for name, value in params.items()}
+    texts = {name: "None" if value is None else plain_text(value) for name, value in params.items()}
     return ", ".join(
         f"{name}={text if len(text) <= MAX_VALUE_LENGTH else f'{text[: MAX_VALUE_LENGTH - 1]}…'}"
         for name, text in texts.items()

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import IsolationForest, VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -22,34 +23,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import harness
 from harness.errors import HateError, InterfaceError, UsageError
-from harness.script.cases import CaseSet, training
+from harness.script.cases import CaseSet
+from tests.interface.estimators import SCORES, number, pixels, with_values
 from tests.workshop import WAIT, Workshop
 
 COUNTS = ("TP", "TN", "FP", "FN", "ER")
-
-
-def pixels(path: str) -> Any:
-    return np.fromfile(path, np.uint8)[-64:].astype(float)
-
-
-@pytest.fixture
-def digits(shop: Workshop) -> CaseSet:
-    return harness.load_test("hdigits")
-
-
-@pytest.fixture
-def taught(digits: CaseSet) -> tuple[Any, Any]:
-    """What there is to learn: rows and labels."""
-    cases = list(training(digits.script, digits.data_paths))
-    return np.array([pixels(case.input) for case in cases]), np.array([case.expect for case in cases])
-
-
-@pytest.fixture
-def asked(digits: CaseSet) -> tuple[list[str], Any, Any]:
-    """The cases with a true claim: their ids, rows and labels."""
-    cases = [case for case in digits if case.positive]
-    rows = np.array([pixels(digits.input_of(case)) for case in cases])
-    return [case.id for case in cases], rows, np.array([case.expect for case in cases])
 
 
 MODELS: dict[str, Callable[[], Any]] = {
@@ -126,14 +104,18 @@ def test_a_fitted_estimator_is_used_as_it_is(
     assert fitted.class_count_.sum() == 200
 
 
-def test_classes_that_are_no_label_are_said(digits: CaseSet, taught: tuple[Any, Any], shop: Workshop) -> None:
+def test_classes_that_are_no_label_are_refused(digits: CaseSet, taught: tuple[Any, Any], shop: Workshop) -> None:
+    """With some labels of the test among them, they are not."""
     fitted = GaussianNB().fit(taught[0], [f"digit {label}" for label in taught[1]])
-    run = harness.run(digits, harness.estimator(fitted, load=pixels))
-    assert run.counts.TP == 0
-    assert any(
-        remark.startswith("1,434 of 1,434 answers are no label of the test, such as 'digit 4'; its labels are 0, 1")
-        for remark in run.remarks
+    with pytest.raises(InterfaceError) as caught:
+        harness.run(digits, harness.estimator(fitted, load=pixels))
+    assert str(caught.value) == (
+        "hdigits has other labels, such as '0', than GaussianNB has classes, such as 'digit 0'; fit it with the labels "
+        "of the test, or give estimator(..., fit=True)"
     )
+    some = GaussianNB().fit(taught[0], np.where(taught[1] < "5", taught[1], "large"))
+    remarks = harness.run(digits, harness.estimator(some, load=pixels)).remarks
+    assert any("answers are no label of the test, such as 'large'" in remark for remark in remarks)
 
 
 def test_limits_repeats_jobs_and_batches_change_no_answer(digits: CaseSet, shop: Workshop) -> None:
@@ -168,36 +150,6 @@ def test_training_folds(digits: CaseSet, shop: Workshop) -> None:
         harness.run_train_folds(digits, fitted, train_folds=3)
 
 
-def test_sweeps_set_parameters_and_train_again(
-    digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
-) -> None:
-    """Whole numbers where it had one, numbers in the place of text, None; also those of a step of a pipeline."""
-    _, rows, labels = asked
-
-    def hits(model: Any) -> int:
-        return int((model.fit(*taught).predict(rows) == labels).sum())
-
-    model = make_pipeline(StandardScaler(), SVC(C=1))
-    interface = harness.estimator(model, load=pixels)
-    swept = harness.sweep(digits, interface, params={"svc__C": [0.1, 10], "svc__gamma": ["scale", 0.001]})
-    expected = [
-        hits(make_pipeline(StandardScaler(), SVC(C=c, gamma=gamma))) for c in (0.1, 10) for gamma in ("scale", 0.001)
-    ]
-    assert [row.counts.TP for row in swept.rows] == expected
-    tree = harness.estimator(DecisionTreeClassifier(random_state=0), load=pixels)
-    swept = harness.sweep(digits, tree, params={"max_depth": [None, 3], "min_samples_leaf": [1, 9]})
-    assert [row.counts.TP for row in swept.rows] == [
-        hits(DecisionTreeClassifier(random_state=0, max_depth=depth, min_samples_leaf=leaf))
-        for depth in (None, 3)
-        for leaf in (1, 9)
-    ]
-    run = harness.run(digits, interface, params={"standardscaler__with_mean": False, "svc__C": 10})
-    assert hits(make_pipeline(StandardScaler(with_mean=False), SVC(C=10))) == run.counts.TP
-    assert model.get_params()["svc__C"] == 1
-    shallow = harness.estimator(DecisionTreeClassifier(random_state=0, max_depth=2), load=pixels)
-    assert harness.tune(digits, shallow, params={"max_depth": [2, 12]}, folds=2).params == {"max_depth": 12}
-
-
 def test_the_header_names_class_version_and_parameters(digits: CaseSet, shop: Workshop) -> None:
     import sklearn
 
@@ -206,8 +158,9 @@ def test_the_header_names_class_version_and_parameters(digits: CaseSet, shop: Wo
     header = harness.read(run).header
     assert (header.algorithm.name, header.algorithm.version) == ("SVC", sklearn.__version__)
     assert header.versions["sklearn"] == sklearn.__version__  # type: ignore[index]
-    assert {"C": 10, "gamma": 0.01, "kernel": "rbf", "class_weight": "None"}.items() <= header.params.items()
+    assert {"C": 10, "gamma": 0.01, "kernel": "rbf", "class_weight": None}.items() <= header.params.items()
     assert run.path == Path("transcripts/hdigits/SVC.jsonl")
+    assert repr(interface) == f"<estimator SVC {sklearn.__version__}>"
     named = harness.estimator(SVC(), load=pixels, name="mine")
     assert harness.read(harness.run(digits, named, limit=5)).name == "mine"
 
@@ -233,16 +186,10 @@ def rbf(a: Any, b: Any) -> Any:
 
 
 def test_a_value_test_is_for_regressors(shop: Workshop) -> None:
-    shop.write("toy/train.csv", "input,expect\n" + "".join(f"{n},{2 * n + 1}\n" for n in range(9)))
-    sections = '[train]\ntable = "train.csv"'
-    rows = "id,input,expect\n1,10,21\n2,11,99\n"
-    shop.script(task="value", keys="tolerance = {absolute = 0.1}", sections=sections, rows=rows)
+    with_values(shop)
     run = harness.run("toy", harness.estimator(LinearRegression(), load=lambda text: [float(text)]))
     assert [record.actual for record in harness.read(run)] == pytest.approx([21.0, 23.0])
     assert (run.counts.TP, run.counts.FN) == (1, 1)
-
-
-SCORES = '[params.threshold]\ntype = "float"\ndefault = 0.5\ndecision = true\n[train]\ntable = "train.csv"'
 
 
 def test_a_score_test_asks_for_the_claimed_class(shop: Workshop) -> None:
@@ -259,10 +206,6 @@ def test_a_score_test_asks_for_the_claimed_class(shop: Workshop) -> None:
     assert records[3].message == "ValueError: the claim 'cid' is no class of the model"
 
 
-def number(text: str) -> list[float]:
-    return [float(text)]
-
-
 def test_a_score_test_without_claims_is_for_detectors(shop: Workshop) -> None:
     rows = "".join(f"{n},{'true' if n > 4 else 'false'}\n" for n in range(10))
     shop.write("toy/train.csv", f"input,positive\n{rows}")
@@ -275,6 +218,13 @@ def test_a_score_test_without_claims_is_for_detectors(shop: Workshop) -> None:
     run = harness.run("toy", harness.estimator(IsolationForest(random_state=0), load=number))
     forest = IsolationForest(random_state=0).fit([[n] for n in range(10)])
     assert [record.score for record in harness.read(run)] == pytest.approx(forest.decision_function([[0], [9]]))
+    # predict of a mixture is the number of a component, of a regressor that has learnt truths a score.
+    mixture, line = GaussianMixture(2, random_state=0), LinearRegression().fit([[0], [9]], [0, 1])
+    run = harness.run("toy", harness.estimator(mixture, load=number))
+    expected = mixture.fit([[float(n)] for n in range(10)]).score_samples([[0.0], [9.0]])
+    assert [record.score for record in harness.read(run)] == pytest.approx(expected)
+    run = harness.run("toy", harness.estimator(line, load=number))
+    assert [record.score for record in harness.read(run)] == pytest.approx([0, 1])
 
 
 def test_where_smaller_is_better_the_score_is_a_distance(shop: Workshop) -> None:
@@ -311,6 +261,10 @@ def test_the_methods_are_enough(shop: Workshop) -> None:
     assert [record.actual for record in harness.read(harness.run("toy", interface))] == ["blame", "?"]
     assert not hasattr(model, "known_")
     assert (interface.version, interface.params, interface.name) == ("", {}, "NotOfSklearn")
+    assert repr(interface) == "<estimator NotOfSklearn>"
+    model.predict = lambda rows: []  # type: ignore[method-assign]
+    [message, _] = [record.message for record in harness.read(harness.run("toy", harness.estimator(model, load=str)))]
+    assert message == "predict returned 0 answers for 1 case"
 
 
 def test_scikit_learn_is_not_needed(shop: Workshop) -> None:
@@ -377,6 +331,12 @@ def test_mistakes_in_the_call(mistake: str) -> None:
     assert text in str(caught.value)
 
 
+def test_a_keyword_that_does_not_exist_has_a_suggestion() -> None:
+    """Also of functions that take no options of a command."""
+    with pytest.raises(TypeError, match="there is no option 'lod'; did you mean 'load'"):
+        harness.estimator(SVC(), lod=str)  # type: ignore[call-arg]
+
+
 def broken(path: str) -> Any:
     raise OSError(f"cannot read\n{Path(path).name}")
 
@@ -396,7 +356,9 @@ TRAINING: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "missing numbers": (SVC(), gappy, {}, "cannot train: ValueError: Input X contains NaN"),
     "a wrong value": (SVC(), pixels, {"params": {"C": -1}}, "cannot train: InvalidParameterError: The 'C' parameter"),
     "no parameter": (SVC(), pixels, {"params": {"gama": 1}}, "no parameter 'gama'; did you mean 'gamma'?"),
-    "no number": (SVC(), pixels, {"params": {"C": "much"}}, "params={'C': 'much'}: 'much' is not a finite number"),
+    "no number": (SVC(), pixels, {"params": {"C": "much"}}, "The 'C' parameter of SVC must be a float in the range"),
+    "not finite": (SVC(), pixels, {"params": {"C": np.inf}}, "params={'C': 'inf'}: 'inf' is not a finite number"),
+    "an object": (SVC(), pixels, {"params": {"gamma": {"a": 1}}}, "params: gamma: {'a': 1} is no number, text, truth"),
     "a time limit": (SVC(), pixels, {"timeout": 1}, "SVC runs in this process and cannot be stopped"),
     "isolation": (SVC(), pixels, {"isolate": True}, "isolate: SVC is an object of this program"),
 }
@@ -412,15 +374,6 @@ def test_mistakes_in_training_are_one_line_and_leave_no_transcript(
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (shop.folder / "transcripts").exists()
-
-
-def test_a_fitted_model_has_the_parameters_that_it_was_fitted_with(
-    digits: CaseSet, taught: tuple[Any, Any], shop: Workshop
-) -> None:
-    fitted = harness.estimator(SVC(C=2).fit(*taught), load=pixels)
-    assert harness.run(digits, fitted, params={"C": 2}, limit=5).counts.ER == 0
-    with pytest.raises(InterfaceError, match=r"'C': '3.0'}: SVC is fitted already and used .*; estimator\(\.\.\., fit"):
-        harness.run(digits, fitted, params={"C": 3})
 
 
 def test_nothing_to_learn_from(shop: Workshop) -> None:

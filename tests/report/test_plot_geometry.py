@@ -20,6 +20,7 @@ from harness.api.curve_result import CurveResult
 from harness.api.curves import VIEWS
 from harness.errors import UsageError
 from harness.options import PictureOptions
+from harness.params import Value
 from harness.report.plots.canvas import Picture
 from harness.report.plots.heat_maps import plot_confusion
 from harness.report.plots.labels import touches
@@ -222,6 +223,28 @@ def test_a_sweep_over_one_parameter_has_its_values_and_band() -> None:
     for bad in ([], [SettingValue({"k": 1}, float("nan"))]):
         with pytest.raises(UsageError, match="no setting has a value"):
             plot_settings(SettingsChart(bad, ["k"], "rate"))
+
+
+def settings_of(*values: Value) -> list[SettingValue]:
+    return [SettingValue({"k": value, "m": "x"}, index / 10) for index, value in enumerate(values)]
+
+
+def test_numbers_are_in_their_order_however_they_are_kept() -> None:
+    """Texts that are numbers stand on a numeric axis; among words, numbers come first; 1 and 1.0 are two values."""
+    for values in (("0.1", "0.5", "10", "2.0"), (0.1, 0.5, 10, 2.0)):
+        picture = plot_settings(SettingsChart(settings_of(*values), ["k"], "rate"))
+        points = np.asarray(picture.axes.lines[0].get_xydata(), dtype=np.float64)
+        assert points[:, 0].tolist() == [0.1, 0.5, 2, 10]
+        assert points[:, 1].tolist() == [0, 0.1, 0.3, 0.2]
+    for given, shown in (
+        ([10, None, 2, "sqrt"], ["2", "10", "None", "sqrt"]),
+        (["scale", "10", "0.5"], ["0.5", "10", "scale"]),
+        ([1.0, 0.5, 1], ["0.5", "1", "1.0"]),
+    ):
+        line = plot_settings(SettingsChart(settings_of(*given), ["k"], "rate"))
+        assert [label.get_text() for label in line.axes.get_xticklabels()] == shown
+        grid = plot_settings(SettingsChart(settings_of(*given), ["k", "m"], "rate"))
+        assert [label.get_text() for label in grid.axes.get_xticklabels()] == shown
 
 
 def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def run_facts(origin: RunOrigin) -> list[tuple[str, str]]:
             "algorithm": f"{header.algorithm.name} {header.algorithm.version}".rstrip(),
             "transcript": origin.source,
             "outcomes": "" if origin.self_reported is None else judged,
-            "parameters": ", ".join(f"{name}={_text(value)}" for name, value in header.params.items()),
+            "parameters": ", ".join(_assignments(header.params)),
             "changed from default": "" if header.changed is None else ", ".join(header.changed) or "none",
             "answers per case": _text(header.repeat),
             "part of the test": _items(header.part),
@@ -108,11 +108,15 @@ def run_command(header: Header) -> list[str]:
     interface = name if name in bundled_interfaces() else UNKNOWN
     changed = header.params if header.changed is None else header.changed
     words = ["hate", "run", f"{header.test.name}@{header.test.version}", "--interface", interface]
-    words += [word for key, value in changed.items() for word in ("--param", f"{key}={_text(value)}")]
+    words += [word for assignment in _assignments(changed) for word in ("--param", assignment)]
     words += ["--repeat", str(header.repeat)] if isinstance(header.repeat, int) else []
     words += ["--limit", str(header.part["limit"])] if "limit" in header.part else []
     note = f"  # the interface of {name}" if interface == UNKNOWN else ""
     return [shlex.join(words) + note]
+
+
+def _assignments(params: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={'None' if value is None else _text(value)}" for name, value in params.items()]
 
 
 def _items(values: Mapping[str, Any] | UnsetType) -> str:

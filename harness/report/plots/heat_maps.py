@@ -208,12 +208,14 @@ def draw_grid(
 def _ticks(values: Sequence[Any]) -> tuple[list[int], list[str]]:
     step = next(10**k * n for k in range(9) for n in (1, 2, 5) if len(values) <= MAX_TICKS * 10**k * n)
     indices = list(range(0, len(values), step))
-    return indices, [value_words(values[i]) for i in indices]
+    words = value_words(values)
+    return indices, [words[i] for i in indices]
 
 
-def value_words(value: Any) -> str:
-    """The value of a parameter on an axis."""
-    return f"{value:g}" if isinstance(value, float) else shortened(str(value), 10)
+def value_words(values: Sequence[Any]) -> list[str]:
+    """The values of a parameter on an axis, different ones in different words."""
+    words = [f"{value:g}" if isinstance(value, float) else shortened(str(value), 10) for value in values]
+    return words if len(set(words)) == len(words) else [shortened(str(value), 10) for value in values]
 
 
 def _write_values(axes: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:

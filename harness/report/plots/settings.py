@@ -1,5 +1,6 @@
 """Pictures over what can be chosen: one parameter (a line with its band), two (a heat map), the size of a test."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -61,13 +62,15 @@ def plot_settings(chart: SettingsChart, options: PictureOptions | None = None, a
 def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes | None") -> Picture:
     [param] = chart.swept
     known = sorted(
-        (point for point in chart.settings if point.value == point.value), key=lambda point: _key(point.params[param])
+        (point for point in chart.settings if point.value == point.value),
+        key=lambda point: _value_key(point.params[param]),
     )
     if not known:
         raise UsageError("--plot: no setting has a value to draw")
     with Picture(options, ax, height=2.6) as picture:
         axes = picture.axes
-        x = _positions(picture, [point.params[param] for point in known])
+        values = [point.params[param] for point in known]
+        x, words = _positions(picture, values), value_words(values)
         limits = [point.interval or Interval(point.value, point.value) for point in known]
         sides = [limit.low for limit in limits], [limit.high for limit in limits]
         joined = "x" in picture.scales
@@ -80,7 +83,7 @@ def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
         axes.plot(x, [point.value for point in known], color=COLOURS[0], linestyle=style, marker=mark, markersize=3.2)
         sign = 1.0 if chart.larger_is_better else -1.0
         index, best = max(enumerate(known), key=lambda item: (sign * item[1].value, -item[0]))
-        text = f"best: {picture.name(param)} {value_words(best.params[param])}, {best.value:.3f}"
+        text = f"best: {picture.name(param)} {words[index]}, {best.value:.3f}"
         axes.plot(
             [x[index]],
             [best.value],
@@ -97,21 +100,32 @@ def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
     return picture
 
 
-def _key(value: Value) -> tuple[bool, Any]:
-    return isinstance(value, str), value
+def _number(value: Value) -> float | None:
+    """The number that a value is, also one that is kept as text; None of one that is no number."""
+    try:
+        number = math.nan if isinstance(value, bool) or value is None else float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _value_key(value: Value) -> tuple[bool, float, str]:
+    """The order of values on an axis: numbers by size, before words; 1 and 1.0 are two values."""
+    number = _number(value)
+    return number is None, number or 0.0, str(value)
 
 
 def _positions(picture: Picture, values: Sequence[Value]) -> list[float]:
-    """Where values are drawn: numbers on a scale, texts side by side."""
-    numbers = [float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    if len(numbers) == len(values):
+    """Where values are drawn: numbers on a scale; side by side if there are words, or a number twice, as 1 and 1.0."""
+    numbers = [number for number in map(_number, values) if number is not None]
+    if len(numbers) == len(values) and len(set(numbers)) == len(set(map(_value_key, values))):
         if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOGARITHMIC and _is_geometric(numbers):
             logarithmic(picture.axes, "x")
         return numbers
-    picture.scales = "y"
+    picture.scales, words = "y", value_words(values)
     step = max(1, -(-len(values) // MAX_TICKS))
     ticks = range(0, len(values), step)
-    picture.axes.set_xticks(list(ticks), [picture.name(value_words(values[i]), 10) for i in ticks])
+    picture.axes.set_xticks(list(ticks), [picture.name(words[i], 10) for i in ticks])
     picture.axes.grid(visible=False, axis="x")
     return [float(index) for index in range(len(values))]
 
@@ -124,21 +138,28 @@ def _is_geometric(numbers: Sequence[float]) -> bool:
 
 def _plot_grid(chart: SettingsChart, options: PictureOptions | None, ax: "Axes | None") -> Picture:
     x, y = chart.swept
-    cells: dict[tuple[Value, Value], float] = {}
+    cells: dict[tuple[Any, Any], float] = {}
     sign = 1.0 if chart.larger_is_better else -1.0
     for setting in chart.settings:
-        key = setting.params[x], setting.params[y]
+        key = _value_key(setting.params[x]), _value_key(setting.params[y])
         # One number for each pair of values: the best of the settings that have them.
         if setting.value == setting.value and sign * setting.value > sign * cells.get(key, -sign * float("inf")):
             cells[key] = setting.value
     if not cells:
         raise UsageError("--plot: no setting has a value to draw")
-    across, down = (sorted({key[side] for key in cells}, key=_key) for side in (0, 1))
+    across, down = (sorted({key[side] for key in cells}) for side in (0, 1))
     grid = [[cells.get((a, b), float("nan")) for a in across] for b in down]
+    known = {_value_key(setting.params[name]): setting.params[name] for setting in chart.settings for name in (x, y)}
     shape = len(down) / max(len(across), 1)
     height = min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)
     with Picture(options, ax, height=height) as picture:
-        draw_grid(picture, grid, (across, down), chart.words, larger=chart.larger_is_better)
+        draw_grid(
+            picture,
+            grid,
+            ([known[a] for a in across], [known[b] for b in down]),
+            chart.words,
+            larger=chart.larger_is_better,
+        )
         picture.axes.set(xlabel=picture.name(x), ylabel=picture.name(y))
         _note(picture, chart.note)
     return picture
