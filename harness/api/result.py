@@ -131,7 +131,10 @@ class Result(ForReaders, ABC):
 
     def render(self, style: Format | str = Format.PLAIN, width: int = 100, *, everything: bool = False) -> str:
         """The result in a format; `width` is that of a terminal. Plain text has everything, the others a summary."""
-        style = Format(style)
+        try:
+            style = Format(style)
+        except ValueError:
+            raise UsageError(f"style={style!r:.60}: not one of {', '.join(Format)}") from None
         if style is Format.JSON:
             return json_lines(self.whole_payload())
         if style is Format.CSV:

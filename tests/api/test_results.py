@@ -129,6 +129,11 @@ def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop:
     assert lines[-1] == further + (", .plot()" if hasattr(result, "plot") else "")
 
 
+def test_a_format_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(harness.HateError, match=r"style='xlsx': not one of table, plain, json, csv"):
+        harness.rate("wisard").render("xlsx")
+
+
 def test_a_notebook_shows_how_many_cases_there_are() -> None:
     assert "the first 20 of 1,434 cases" in harness.cases("hdigits")._repr_html_()
     assert "the first" not in harness.cases("hdigits", limit=20)._repr_html_()
