@@ -2,7 +2,6 @@
 
 import difflib
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation, localcontext
@@ -87,10 +86,11 @@ class FreeParam(Param):
         """A list, whose parts may be ranges; a range has whole numbers if it is written with them."""
         values = list[Value]()
         for part in text.split(","):
-            if _RANGE.fullmatch(part):
+            ends = [self.parse(end.strip().removeprefix("x")) for end in part.split(":")]
+            if len(ends) > 1 and all(map(is_number, ends)):
                 with localcontext(_EXACT):
                     texts = [_shortest(number) for number in _expand(self.name, part)]
-                values += map(int if _WHOLE_RANGE.fullmatch(part) else float, texts)
+                values += map(int if all(isinstance(end, int) for end in ends) else float, texts)
             else:
                 values.append(self.parse(part))
         return values
@@ -100,9 +100,6 @@ class FreeParam(Param):
 
 
 _CONSTANTS: Mapping[str, Value] = {"None": None, "True": True, "true": True, "False": False, "false": False}
-_RANGE_NUMBER = r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*"
-_RANGE = re.compile(rf"{_RANGE_NUMBER}(?::\s*x?{_RANGE_NUMBER})+")
-_WHOLE_RANGE = re.compile(r"[\s\d:x+-]+")
 
 
 def _float(text: str) -> float:

@@ -266,7 +266,7 @@ def test_settings_of_a_look_are_drawn_and_checked(tmp_path: Path) -> None:
         ({"xlim": "a,b"}, "not LOW,HIGH"),
         ({"ylim": "0,inf"}, "from a number to a larger one"),
         ({"width": 1000}, "not in the range"),
-        ({"width": "wide"}, "is not a width"),
+        ({"width": "wide"}, "width=.wide.: not a width"),
     ):
         with pytest.raises(UsageError, match=problem):
             result.picture(**settings)
