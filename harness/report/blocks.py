@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from harness.files.external_sort import in_batches
 from harness.model import finite
+from harness.params import is_number
 from harness.stats.rates import Interval
 
 Item = TypeVar("Item")
@@ -245,8 +246,14 @@ def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:
 
 
 def are_numbers(cells: Sequence[Cell]) -> bool:
-    """Whether none of the cells is a text."""
-    return all(issubclass(kind, _PLAIN) for kind in set(map(type, cells)))
+    """Whether none of the cells is a text; a number that needs words to be shown is still one."""
+    kinds = set(map(type, cells))
+    return all(issubclass(kind, _PLAIN) for kind in (map(kind_of, cells) if ValueText in kinds else kinds))
+
+
+def kind_of(cell: Cell) -> type:
+    """The type of what a cell shows."""
+    return type(cell.value if isinstance(cell, ValueText) and is_number(cell.value) else cell)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from math import ceil
 
-from harness.report.blocks import NONE, Block, Cell, Heading, Limits, Paragraphs, Table, cell_text
+from harness.report.blocks import NONE, Block, Cell, Heading, Limits, Paragraphs, Table, cell_text, kind_of
 from harness.report.terminal import Layout, Page, key_columns, layout
 from harness.report.text import tex, wrapped
 
@@ -127,7 +127,7 @@ def _breakable(text: str) -> str:
 
 
 def _is_figure(cell: Cell) -> bool:
-    return not isinstance(cell, str) or cell in ("", NONE)
+    return not issubclass(kind_of(cell), str) or cell in ("", NONE)
 
 
 def tex_cell(cell: Cell) -> str:

@@ -29,7 +29,7 @@ from harness.report.blocks import (
     records_of,
     table_of,
 )
-from harness.report.counts import CountRow, count_row, count_table, tidy_table
+from harness.report.counts import CountRow, count_row, count_table, parameter_cells, tidy_table
 from harness.report.formats import TABULAR, WRITERS, Format, encode_json, notebook_html, render, render_document
 from harness.report.text import markdown, one_word, safe, spreadsheet, tex, width
 from harness.stats.rates import Interval
@@ -287,6 +287,21 @@ def test_a_notebook_has_numbers_at_the_right_and_no_colours_of_its_own() -> None
     assert page.count('<td style="text-align: left">wisard</td>') == 1
     assert "color" not in page
     assert "<style" not in page
+
+
+@pytest.mark.parametrize(
+    ("values", "lines"),
+    [
+        ([0.1, 1, 10], ["# C  TP", "0.1   5", "  1   5", " 10   5"]),
+        ([1, 1.0], ["# C  TP", "  1   5", "1.0   5"]),
+        ([1, None], ["# C   TP", "1      5", "None   5"]),
+    ],
+)
+def test_values_of_a_parameter_stand_as_numbers_do_unless_there_is_a_word_among_them(
+    values: list[float | None], lines: list[str]
+) -> None:
+    cells = parameter_cells([{"C": value} for value in values], ["C"])
+    assert render(Table(["C", "TP"], [[*row, 5] for row in cells]), Format.PLAIN).splitlines() == lines
 
 
 def test_records_are_rows_by_name() -> None:
