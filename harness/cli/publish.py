@@ -9,7 +9,7 @@ from harness.cli.options import FormatOptions, command_options
 from harness.cli.output import emit_result, remark
 from harness.cli.submit import hand_in
 from harness.errors import UsageError
-from harness.options import option
+from harness.options import declared_options, option
 from harness.server.publishing import PublishOptions, publish
 from harness.server.submitting import SubmitOptions
 from harness.site.urls import is_url
@@ -54,10 +54,8 @@ def publish_command(paths: tuple[Path, ...], options: PublishCommandOptions) -> 
 def _check_transcripts(paths: Sequence[Path], url: str, options: PublishOptions) -> None:
     """Only transcripts are handed in at an address; all else is the owner's, in a folder."""
     tests = [path for path in paths if path.is_dir() or path.suffix == ".toml"]
-    flags = (options.tidy, options.pages, options.blind, options.reveal)
-    named = (options.key, options.new_key, options.private, options.for_test or None)
-    settings = options.changes_site or any(flags) or any(name is not None for name in named)
-    if tests or settings or not paths:
+    theirs = {known.name for kind in (SubmitOptions, FormatOptions) for known in declared_options(kind)}
+    if tests or options.changed().keys() - theirs or not paths:
         what = f"{tests[0]}: a test" if tests else "this"
         raise UsageError(
             f"{what} is published in the site's folder, by its owner: --to FOLDER; only transcripts go to {url}"

@@ -62,13 +62,6 @@ def write_key(signer: Signer, path: Path) -> None:
         file.write(pem)
 
 
-def new_key(path: Path) -> Signer:
-    """Make a key and write it to a new file."""
-    signer = make_key()
-    write_key(signer, path)
-    return signer
-
-
 def read_key(path: Path) -> Signer:
     """The key in a file: Ed25519, PEM, without a password."""
     _require_library()

@@ -25,7 +25,7 @@ from harness.site.layout import TOP, TranscriptEntry
 from harness.site.publish import SiteSettings, publish
 from harness.site.publish_candidates import read_test_candidate
 from harness.site.root_keys import RootChange
-from harness.site.signing import check_signature, new_key
+from harness.site.signing import check_signature
 from harness.site.sites import FolderStore, open_folder
 from tests.server.served import (
     Served,
@@ -35,6 +35,7 @@ from tests.server.served import (
     toy_script,
     toy_transcript,
 )
+from tests.site.published_site import new_key
 from tests.workshop import Workshop
 
 PLACE = "/transcripts/toy@1.0/mine"

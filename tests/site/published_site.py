@@ -10,8 +10,16 @@ from typing import Any
 from harness.site.layout import TOP, Top, decode_top, encode
 from harness.site.publish import publish
 from harness.site.publish_candidates import read_candidates
+from harness.site.signing import Signer, make_key, write_key
 from tests.site.serving import Handler, Page, Server, serving
 from tests.workshop import Workshop
+
+
+def new_key(path: Path) -> Signer:
+    """A key in a new file."""
+    signer = make_key()
+    write_key(signer, path)
+    return signer
 
 
 class Files(dict[str, Page]):

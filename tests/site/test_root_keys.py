@@ -12,10 +12,10 @@ import pytest
 from harness.site.config import config_path, configured_sites, site_config
 from harness.site.layout import TOP, decode_top, index_path, signature_path
 from harness.site.publish import SiteSettings, publish, tidy
-from harness.site.signing import Signer, new_key
+from harness.site.signing import Signer
 from harness.site.trust import trust_folder
 from harness.site.urls import normalised
-from tests.site.published_site import make_site, put_top, served, tiny
+from tests.site.published_site import make_site, new_key, put_top, served, tiny
 from tests.workshop import Workshop
 
 DESCRIBE = ("describe", "tiny", "--format", "json")

@@ -18,9 +18,9 @@ from harness.site.config import config_path
 from harness.site.layout import check_inside, decode_release, encode, signature_path
 from harness.site.publish import publish
 from harness.site.publish_candidates import read_candidates
-from harness.site.signing import Signer, check_signature, new_key, read_key
+from harness.site.signing import Signer, check_signature, read_key
 from harness.site.sites import open_folder
-from tests.site.published_site import make_site, put_index, put_top, served, tiny, top_of
+from tests.site.published_site import make_site, new_key, put_index, put_top, served, tiny, top_of
 from tests.workshop import Workshop
 
 DESCRIBE = ("describe", "tiny", "--format", "json")
