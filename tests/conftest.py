@@ -45,12 +45,18 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all tests, because unpacking the bundled data takes longer than most of them.
 
     Its path has a space and a letter outside ASCII, and so do the inputs of programs in every language.
     """
     return tmp_path_factory.mktemp("caché d'images")
+
+
+@pytest.fixture(scope="session")
+def cache(common_cache: Path) -> Path:
+    """The cache of a test; rooms whose tests see what others left there give each its own."""
+    return common_cache
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from harness.bundled import bundled
 from harness.errors import ScriptError, UsageError
+from harness.files.caches import MemoryCache
+from harness.files.digest import stamp_of
 from harness.files.toml_text import read_toml
 from harness.params import nearest
 
@@ -73,10 +75,20 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
 def peek(path: Path, site: str = "") -> FoundScript | None:
     """The name and version in a script, without checking the rest of it; None if it has none."""
     try:
-        test = read_toml(path)[0]["test"]
-        return FoundScript(path, str(test["name"]), str(test["version"]), site, str(test.get("baseline", "")))
-    except (ScriptError, KeyError, TypeError, AttributeError):
+        key = (path.absolute(), stamp_of(path.stat()))
+        name, version, baseline = _NAMES.get_or_make(key, lambda: _names(path))
+    except (OSError, ScriptError, KeyError, TypeError, AttributeError):
         return None
+    return FoundScript(path, name, version, site, baseline)
+
+
+# Name, version and baseline by path and stamp: who asks twice in one process does not wait for the parser again.
+_NAMES: MemoryCache[tuple[str, str, str]] = MemoryCache(1000)
+
+
+def _names(path: Path) -> tuple[str, str, str]:
+    test = read_toml(path)[0]["test"]
+    return str(test["name"]), str(test["version"]), str(test.get("baseline", ""))
 
 
 def find_script(text: str, libraries: Sequence[str | Path] = ()) -> Path:

@@ -1,6 +1,7 @@
 """Files that a script may name: in its folder, or in data that it declares, such as `{images}/test/3.pgm`."""
 
 import re
+import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -9,20 +10,37 @@ from harness.errors import ScriptError
 from harness.params import nearest
 
 
-def inside(folder: Path, name: str) -> Path:
-    """The file `name` in `folder`; a ScriptError if it is outside or does not exist."""
+def inside(folder: Path, name: str, resolved: dict[Path, Path] | None = None) -> Path:
+    """The file `name` in `folder`; a ScriptError if it is outside or does not exist.
+
+    `resolved` keeps where folders really are, for callers with thousands of files in a few of them.
+    """
     if not name or "\0" in name or "\\" in name:
         raise ScriptError(f"{name!r} is not a file name; write it relative to the folder, with /")
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
         raise ScriptError(f"'{name}' leaves the script's folder; put the file beside the script")
     path = folder / name
+    resolved = {} if resolved is None else resolved
     try:
-        real = path.resolve(strict=True)
+        real = _real_path(path, resolved)
     except (OSError, RuntimeError):
         raise ScriptError(f"'{name}' does not exist") from None
-    if not real.is_relative_to(folder.resolve()):
+    if not real.is_relative_to(_real_folder(folder, resolved)):
         raise ScriptError(f"'{name}' is a link that leaves the script's folder; put the file itself there")
     return path
+
+
+def _real_path(path: Path, resolved: dict[Path, Path]) -> Path:
+    """Where a file really is, which is looked up part by part only if the file itself is a link."""
+    if stat.S_ISLNK(path.lstat().st_mode):
+        return path.resolve(strict=True)
+    return _real_folder(path.parent, resolved) / path.name
+
+
+def _real_folder(folder: Path, resolved: dict[Path, Path]) -> Path:
+    if folder not in resolved:
+        resolved[folder] = folder.resolve(strict=True)
+    return resolved[folder]
 
 
 # Why an input may not name a file outside its test.
@@ -56,6 +74,7 @@ class References:
         self._declared = declared
         # Why no input may name a file outside the test; empty if it may, in a test that its author runs.
         self.confined = confined
+        self._resolved: dict[Path, Path] = {}
 
     def resolve(self, value: Any) -> Any:
         """The value with each reference as an absolute path, inside lists and objects too."""
@@ -80,7 +99,7 @@ class References:
             if rest and root.is_file():
                 raise ScriptError(f"'{value}': the data is a single file; write unpack = true, or leave out /{rest}")
             if rest:
-                inside(root, rest)
+                inside(root, rest, self._resolved)
         elif isinstance(value, (list, dict)):
             for item in value.values() if isinstance(value, dict) else value:
                 self.check(item)
