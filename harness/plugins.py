@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -68,10 +68,23 @@ def in_rooms(group: str) -> tuple[Plugin, ...]:
     return tuple(Plugin(group, name, "hate-harness", __version__, value) for name, value in entries)
 
 
-def installed(group: str) -> Iterator[Plugin]:
+def installed(group: str) -> tuple[Plugin, ...]:
     """The entries of a group in other packages, sorted by name; none is imported."""
+    return _installed(group, tuple((folder, _changed(folder)) for folder in sys.path))
+
+
+def _changed(folder: str) -> int:
+    """When something was last added to a folder or taken from it."""
+    with suppress(OSError):
+        return os.stat(folder or ".").st_mtime_ns
+    return 0
+
+
+@lru_cache
+def _installed(group: str, _folders: tuple[tuple[str, int], ...]) -> tuple[Plugin, ...]:
+    """The same, looked up again only if another package was installed since, as for every measure of a table."""
     if not _is_mentioned(group):
-        return
+        return ()
     from importlib.metadata import entry_points
 
     try:
@@ -83,7 +96,7 @@ def installed(group: str) -> Iterator[Plugin]:
         package = entry.dist
         name, version = ("unknown", "") if package is None else (package.name, package.version)
         plugins.append(Plugin(group, entry.name, name, version, entry.value))
-    yield from sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
+    return tuple(sorted(plugins, key=lambda plugin: (plugin.name, plugin.package)))
 
 
 def _is_mentioned(group: str) -> bool:

@@ -23,27 +23,8 @@ pytestmark = needs_all_rooms
 
 RUN = {"console", "pycon", "python", "toml", "json"}
 DIRECTIVES = "{"
-# Pages that take long. The README and the first steps are always run.
-SLOW = {
-    "docs/explanation/permute-and-urn.md",
-    "docs/how-to/algorithm-c.md",
-    "docs/how-to/algorithm-perl.md",
-    "docs/how-to/algorithm-python.md",
-    "docs/how-to/boxes.md",
-    "docs/how-to/build.md",
-    "docs/how-to/compare-more.md",
-    "docs/how-to/curves.md",
-    "docs/how-to/numbers.md",
-    "docs/how-to/pictures.md",
-    "docs/how-to/pixels.md",
-    "docs/how-to/rate.md",
-    "docs/how-to/report.md",
-    "docs/how-to/serving.md",
-    "docs/how-to/sweeps.md",
-    "docs/how-to/vary.md",
-    "docs/reference/sites.md",
-    "docs/reference/transcripts.md",
-}
+# The first steps are always run; the others, the README among them, with the slow tests.
+FAST = {"docs/start/index.md"}
 # What cannot be run, by page and reason. It grows only on purpose.
 NOT_RUN = {
     "README.md": Counter({".ci/run does": 2}),
@@ -66,7 +47,7 @@ def read(page: Path) -> str:
 
 
 def runnable(page: Path) -> ParameterSet:
-    return pytest.param(page, id=page_name(page), marks=[pytest.mark.slow] if page_name(page) in SLOW else [])
+    return pytest.param(page, id=page_name(page), marks=[] if page_name(page) in FAST else [pytest.mark.slow])
 
 
 RUNNABLE = [runnable(page) for page in PAGES if page_steps(read(page))]
@@ -249,6 +230,7 @@ def standby(fonts: Path) -> str:
     return str(standby_folder(fonts) / "hate")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [["list", "--interfaces"], ["rate", "none"], ["dance"], ["--version"]])
 def test_a_command_that_stands_by_is_the_command(words: list[str], standby: str, shop: Workshop) -> None:
     ended = [

@@ -164,6 +164,7 @@ def test_messages_name_the_bad_value_and_its_parameter(param: Param, text: str, 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_million_values_are_allowed_and_not_one_more() -> None:
     assert len(FLOAT.parse_many(f"1:{MAX_VALUES}:1")) == MAX_VALUES
     with pytest.raises(UsageError, match="use a larger step"):

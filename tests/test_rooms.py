@@ -66,6 +66,7 @@ def test_entries_of_rooms_are_as_those_of_others_must_be(shop: Workshop) -> None
     assert sorted(done.stdout.splitlines()) == sorted(f"{group} {name}" for group, name in entries)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("room", ROOMS)
 def test_what_is_left_works(room: str, shop: Workshop, package: ChangedPackage) -> None:
     shop.script()

@@ -96,13 +96,20 @@ class References:
             if self.confined and names_other_files(value):
                 raise ScriptError(f"'{value:.100}' names a file outside the test, {self.confined}")
             root, rest = self._find(value) or (Path(), "")
-            if rest and root.is_file():
-                raise ScriptError(f"'{value}': the data is a single file; write unpack = true, or leave out /{rest}")
             if rest:
-                inside(root, rest, self._resolved)
+                self._check_inside(root, rest, value)
         elif isinstance(value, (list, dict)):
             for item in value.values() if isinstance(value, dict) else value:
                 self.check(item)
+
+    def _check_inside(self, root: Path, rest: str, text: str) -> None:
+        try:
+            inside(root, rest, self._resolved)
+        except ScriptError:
+            if root.is_file():
+                remedy = f"write unpack = true, or leave out /{rest}"
+                raise ScriptError(f"'{text}': the data is a single file; {remedy}") from None
+            raise
 
     def _check_declared(self, text: str) -> None:
         """A text in braces can be a text; one with a path after it, or in a test that has data, is meant as data."""

@@ -68,6 +68,7 @@ def test_each_column_is_what_it_is_by_itself(command: str, runs: Workshop) -> No
         assert found.get(name) == alone[0].get(name)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
 def test_every_format_for_people_has_all_columns(style: str, command: str, runs: Workshop) -> None:
@@ -91,6 +92,7 @@ def test_csv_has_a_column_for_each(command: str, runs: Workshop) -> None:
     assert sorted(map(key, both)) == sorted(map(key, expected))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_crossed_columns_are_one_column_with_both_values(command: str, runs: Workshop) -> None:
     """Design: a crossed group's `label` is `3 x true`, and its `values` name the columns."""

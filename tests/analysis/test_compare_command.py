@@ -87,6 +87,7 @@ def test_fail_if_worse_is_about_the_first(shop: Workshop) -> None:
     assert shop.call("compare", good, good, "--fail-if-worse").status == 0
 
 
+@pytest.mark.slow
 def test_a_hundred_transcripts_stay_readable(shop: Workshop) -> None:
     paths = [
         transcript(shop.folder / f"a{n:03d}.jsonl", [(i * 7919 + n * 31) % 997 < 500 + 4 * n for i in range(500)])

@@ -146,6 +146,7 @@ def test_fail_if_worse_is_about_the_chosen_statistic(shop: Workshop) -> None:
     assert shop.call("compare", b, a, "--fail-if-worse", "--statistic", "fpr").status == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["p.svg", *(pytest.param(name, marks=pytest.mark.slow) for name in ("p.png", "p.pdf"))]
 )

@@ -119,6 +119,7 @@ def test_mistakes(shop: Workshop) -> None:
         assert message in done.err
 
 
+@pytest.mark.slow
 @experiments(1000, quick=60)
 def test_the_interval_covers_the_rate_at_the_threshold(tmp_path: Path, experiments: int) -> None:
     """Given the threshold, the expected half total error is known; units of four cases."""

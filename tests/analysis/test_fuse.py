@@ -282,6 +282,7 @@ def test_answers_that_were_repeated_are_fused_one_by_one(shop: Workshop) -> None
     assert "equally many answers" in shop.call("fuse", "x.jsonl", "once.jsonl", "-o", "no.jsonl").err
 
 
+@pytest.mark.slow
 def test_one_may_come_from_standard_input(shop: Workshop) -> None:
     a, b = _two(shop.folder)
     done = shop.hate("fuse", a, "-", "--rule", "mean", "-o", "out.jsonl", input=b.read_text())

@@ -79,6 +79,7 @@ def test_holm_is_over_all_groups_and_pairs(tmp_path: Path) -> None:
     assert smallest.p_adjusted == pytest.approx(min(1.0, len(gaps) * smallest.p_value))
 
 
+@pytest.mark.slow
 def test_a_difference_that_changes_sign_is_found_and_a_constant_one_is_not(tmp_path: Path) -> None:
     """In 60 experiments without any interaction Wald's test errs about 3 times: at most 9 has a chance of 99.8 %."""
     rng = np.random.default_rng(5)

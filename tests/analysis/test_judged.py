@@ -115,6 +115,7 @@ def test_what_was_judged_does_not_vouch_for_what_it_became(runs: Workshop) -> No
     assert runs.call("compare", "good.jsonl", "poor.jsonl").status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"\0\xff torn", b"torn 0.1.0 \n" * 3])
 def test_what_is_kept_may_be_damaged(damage: bytes, runs: Workshop, tmp_path: Path) -> None:
     runs.env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
@@ -239,6 +240,7 @@ MADE = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", MADE)
 def test_whatever_this_program_made_of_a_test_is_sound(words: str, shop: Workshop) -> None:
     train = 'stratum = "truth"\npsu = "writer"\n[train]\ntable = "train.csv"'

@@ -126,6 +126,7 @@ def test_correlated_runs_need_less_correction(tmp_path: Path) -> None:
     assert unlike.p_adjusted > 1.5 * alike.p_value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("experiments", "least"), [(30, 25), pytest.param(100, 89, marks=pytest.mark.slow)])
 def test_intervals_hold_all_at_once_as_often_as_they_say(tmp_path: Path, experiments: int, least: int) -> None:
     """With equal runs, all six intervals contain 0 in 95 % of experiments; fewer than `least` has a chance of 0.4 %."""

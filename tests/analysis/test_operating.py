@@ -90,6 +90,7 @@ def test_every_replicate_sets_its_own_threshold(tmp_path: Path, statistic: str, 
         assert run.estimate.se == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 @experiments(150, quick=40)
 def test_the_interval_knows_that_the_threshold_was_set_on_the_same_cases(tmp_path: Path, experiments: int) -> None:
     """In 150 repetitions the false negative rate at fpr 0.1 varies more than its binomial error at a fixed threshold,
@@ -145,6 +146,7 @@ def test_distances_are_accepted_from_the_threshold_down(tmp_path: Path) -> None:
     assert turned.runs[0].estimate == plain.runs[0].estimate
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("method", "taken"), [("auto", "linearised"), ("bootstrap", "bootstrap")])
 @pytest.mark.parametrize("stratum", [None, ("none",)])
 def test_an_operating_point_uses_the_linear_form_by_default(
@@ -266,6 +268,7 @@ def runs_without_ties(world: World, folder: Path, lifts: tuple[float, ...]) -> A
     return aligned(*paths)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("point", ["fpr=0.2", "fnr=0.2", "eer"])
 @pytest.mark.parametrize("name", ["tpr", "fpr", "rate", "f1", "mcc"])
 @experiments(1000, quick=300)

@@ -206,6 +206,7 @@ def test_a_pilot_of_one_unit_is_refused(shop: Workshop) -> None:
     assert (done.status, len(done.err.splitlines())) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_repeated_pilot_counts_cases_and_not_answers(shop: Workshop) -> None:
     for name in ("a", "b"):
         done = shop.call(

@@ -233,6 +233,7 @@ def test_a_gap_of_two_groups_is_their_difference(shop: Workshop) -> None:
     assert gap["p_value"] == pytest.approx(2 * stats.t.sf(plain.value / plain.se, plain.df))
 
 
+@pytest.mark.slow
 def test_equal_groups_are_seldom_called_different(shop: Workshop) -> None:
     """In 60 experiments with three equal groups, about 3 find a difference: at most 9 has a chance of 99.8 %.
 

@@ -82,6 +82,7 @@ def test_enough_units_carry_the_test(shop: Workshop) -> None:
     assert 0 < p_values[1] <= 1
 
 
+@pytest.mark.slow
 def test_equal_groups_are_not_said_to_differ(shop: Workshop) -> None:
     # Up to nine units for ten groups, every such test had p = 2^-(units - 1), whatever the data.
     for seed in range(4):

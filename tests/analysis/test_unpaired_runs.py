@@ -239,6 +239,7 @@ def test_a_side_that_is_always_right_is_not_certain_to_be_so(tmp_path: Path, uni
     assert (twin.p_equivalent <= 0.05) is shown
 
 
+@pytest.mark.slow
 def test_a_side_without_variance_in_five_units_gives_no_verdict(tmp_path: Path) -> None:
     """Both rates are 0.8, one side has five units of four identical cases: few verdicts in 100 experiments.
 
@@ -317,6 +318,7 @@ def test_groups_of_different_inputs_are_each_side_by_itself(tmp_path: Path) -> N
         assert [gap.p_adjusted for gap in known] == pytest.approx(corrected.tolist())
 
 
+@pytest.mark.slow
 def test_the_command_has_margins_and_groups(shop: Workshop) -> None:
     world = World(strata=10, seed=9)
     a = world.write(shop.folder / "a.jsonl", world.scores(0, 1.5))

@@ -122,6 +122,7 @@ def test_errors_over_truth_are_binned_by_units(tmp_path: Path) -> None:
     assert errors_over_truth(few, take_sample(few, DesignOptions()), Replication()).bins == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.png", pytest.param("p.svg", marks=pytest.mark.slow)])
 def test_pictures_are_written_and_the_same_every_time(shop: Workshop, name: str) -> None:
     paths = Scales().runs(shop.folder)

@@ -242,6 +242,7 @@ def test_axes_refuse_what_has_no_room_there(data: Workshop) -> None:
     assert labels(curves(data, "wise").plot_scores(ax=both[1])) == ["positives", "negatives", "equal error"]
 
 
+@pytest.mark.slow
 def test_every_kind_of_picture_goes_into_axes(data: Workshop) -> None:
     runs = [data.folder / f"{name}.jsonl" for name in NAMES]
     truth = np.arange(20.0)

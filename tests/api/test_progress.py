@@ -116,6 +116,7 @@ def test_a_slow_first_case_does_not_keep_the_bar_away(toy: Workshop) -> None:
     assert "0/1" in on_terminal(toy, f"{slow}\nharness.run('toy', slow, limit=1)")
 
 
+@pytest.mark.slow
 def test_a_sweep_in_threads_has_one_bar_of_all_its_runs(toy: Workshop) -> None:
     text = f"{SLOW}\nslow.PARAMS = {{'a': 1}}\nharness.sweep('toy', slow, params={{'a': [1, 2]}}, jobs=2)"
     shown = on_terminal(toy, text.replace("harness.sweep", "slow.NAME = 'slow'\nharness.sweep"))
@@ -123,6 +124,7 @@ def test_a_sweep_in_threads_has_one_bar_of_all_its_runs(toy: Workshop) -> None:
     assert "/6 " not in shown
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_in_a_pipe_unless_asked_for(toy: Workshop) -> None:
     assert piped(toy, f"{SLOW}\nharness.run('toy', slow)") == ""
     assert piped(toy, f"{QUICK}\nharness.run('toy', quick, progress=True)") == "hate: 6 of 6 in 0 s\n"
@@ -133,6 +135,7 @@ def test_a_program_that_shows_nothing_imports_neither_rich_nor_ipython(toy: Work
     assert piped(toy, f"{SLOW}\nharness.run('toy', slow)\n{loaded}") == "[]\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_removes_the_bar_and_the_run_can_be_carried_on(toy: Workshop) -> None:
     text = f"""{SLOW}
 from harness.errors import Interrupted

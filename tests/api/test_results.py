@@ -55,6 +55,7 @@ def test_a_frame_of_pairs_has_the_difference_by_design() -> None:
         assert ([row["low"], row["high"]], row["method"]) == (by_design["interval"], "brr")
 
 
+@pytest.mark.slow
 def test_a_frame_of_tuning_has_every_setting_the_best_first(shop: Workshop) -> None:
     tuned = harness.tune("hdigits", "wisard", params={"threshold": [20, 0]}, folds=2, limit=40)
     frame = tuned.to_frame()

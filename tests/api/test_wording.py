@@ -151,6 +151,7 @@ def test_sentences_of_experiments(shop: Workshop) -> None:
     is_told_in_python(str(urn("hdigits/wisard", group="truth", resample="groups", groups=2)))
 
 
+@pytest.mark.slow
 def test_remarks(shop: Workshop) -> None:
     again = [harness.sweep("hdigits", "wisard", params={"threshold": [0, 9]}, limit=4) for _ in range(2)][1]
     assert any(text.endswith("; fresh=True runs everything again") for text in again.remarks)
@@ -198,6 +199,7 @@ class Learns:
 """
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_runs(shop: Workshop) -> None:
     """Of an interface from a file, each run; of a class of the program, none."""
     Path("interface.py").write_text(LEARNS, encoding="utf-8")

@@ -148,6 +148,7 @@ def _fill_in(argv: list[str], **values: object) -> list[str]:
     return argv
 
 
+@pytest.mark.slow
 def test_the_shell_program_learns_and_answers(folders: Path, hdigits: Bundle, train_file: Path, tmp_path: Path) -> None:
     _require("sh", "awk", "od", "sed", "sort")
     folder = folders / "shell"

@@ -51,6 +51,7 @@ def test_a_run_reproduces_the_published_transcript(name: str, shop: Workshop) ->
     assert end["ER"] == 0
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_transcript_as_one(shop: Workshop) -> None:
     """With the installed program, as users start it."""
     words = ["run", "hdigits", "--interface", "wisard", "-j", "2", "-o", "two.jsonl"]
@@ -73,6 +74,7 @@ def test_check_finds_nothing_wrong(path: Path, shop: Workshop) -> None:
     assert "warning" not in done.err.lower()
 
 
+@pytest.mark.slow
 @each_classifier
 def test_a_higher_threshold_refuses_blank_images(name: str, shop: Workshop) -> None:
     rows = [
@@ -92,6 +94,7 @@ def test_the_transcript_has_strata_and_units(shop: Workshop) -> None:
     assert len({record["psu"] for record in records}) == 17 + 100 + 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "needs", "limit"),
     [("c", ["cc", "make"], 1434), ("perl", ["perl"], 1434), ("shell", ["sh", "awk", "od"], 10)],

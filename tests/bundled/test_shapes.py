@@ -65,6 +65,7 @@ def test_scenes_are_the_units(cases: list[Record]) -> None:
     assert sum("ignore" in one for one in objects) == 18
 
 
+@pytest.mark.sampled(2)
 @each_detector
 def test_a_run_reproduces_the_published_transcript(name: str, shop: Workshop) -> None:
     """After a change, publish again: hate run shapes --interface NAME -o transcripts/shapes/NAME.jsonl --force"""

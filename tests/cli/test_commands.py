@@ -256,6 +256,7 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
     assert "_HATE_COMPLETE" in done.out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -303,11 +304,13 @@ def test_help_imports_nothing_heavy(words: list[str], shop: Workshop) -> None:
     assert not imported(shop, *words) & {"numpy", "scipy", "requests"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("words", [["list"], ["run", "toy"], ["test", "toy"], ["check", "toy"]])
 def test_running_never_imports_scipy(words: list[str], toy: Workshop) -> None:
     assert not imported(toy, *words) & {"scipy", "requests"}
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal_and_nothing_in_a_pipe(toy: Workshop) -> None:
     toy.interface("import time\ndef answer(case, params):\n    time.sleep(0.15)\n    return case.input\n")
     status, out, shown = with_a_terminal_for_stderr(toy, "run", "toy")

@@ -84,6 +84,7 @@ def test_a_command_of_another_package(shop: Workshop, packages: Packages) -> Non
     ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("entry", "code", "message"),
     [
@@ -109,6 +110,7 @@ def test_a_broken_command_is_an_error_of_one_line(
     assert shop.hate("rate", "one.jsonl").status == 0
 
 
+@pytest.mark.slow
 def test_a_command_may_not_take_a_name_that_is_there(shop: Workshop, packages: Packages) -> None:
     packages.add("greeting", "hate.commands", "rate = hello_entry:HELLO", COMMAND.replace('"hello"', '"rate"'))
     assert shop.hate("rate", "one.jsonl").status == 0
@@ -116,6 +118,7 @@ def test_a_command_may_not_take_a_name_that_is_there(shop: Workshop, packages: P
     assert "this name is built in" in listed["problem"]
 
 
+@pytest.mark.slow
 def test_options_of_another_package_add_to_a_result(shop: Workshop, packages: Packages) -> None:
     both = ("compare", "one.jsonl", "two.jsonl")
     before = shop.hate(*both, "--format", "json")
@@ -135,6 +138,7 @@ def test_options_of_another_package_add_to_a_result(shop: Workshop, packages: Pa
     assert shop.hate(*both, "--agreeed").status == 2
 
 
+@pytest.mark.slow
 def test_the_same_options_in_python(shop: Workshop, packages: Packages) -> None:
     add_agreed(packages)
     code = (
@@ -151,6 +155,7 @@ def test_the_same_options_in_python(shop: Workshop, packages: Packages) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -191,6 +196,7 @@ class {name.capitalize()}Options(OptionSet):
 ASKED = 'agreed: bool = option("--agreed", default=False)'
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("field", "extends", "message"),
     [
@@ -218,6 +224,7 @@ def test_options_that_would_be_in_the_way_are_refused_alone(
     assert message in done.err
 
 
+@pytest.mark.slow
 def test_two_packages_with_one_option(shop: Workshop, packages: Packages) -> None:
     packages.add("agreeing", "hate.options", "agreed = agreed_entry:AGREED", OPTIONS)
     packages.add("beagreed", "hate.options", "bagreed = bagreed_entry:BAGREED", entry("bagreed", ASKED))
@@ -227,6 +234,7 @@ def test_two_packages_with_one_option(shop: Workshop, packages: Packages) -> Non
     assert "its option --agreed is also one of agreeing; uninstall one of them" in done.err
 
 
+@pytest.mark.slow
 def test_an_extension_may_not_take_back_the_option_that_asks_for_it(shop: Workshop, packages: Packages) -> None:
     add_agreed(packages, OPTIONS_CODE.replace('statistic="rate"', "agreed=False"))
     done = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed")
@@ -234,6 +242,7 @@ def test_an_extension_may_not_take_back_the_option_that_asks_for_it(shop: Worksh
     assert done.err == "hate: hate.options: agreed: its extension takes back the option that asks for it\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transcripts", "pairs"])
 def test_nothing_replaces_what_the_command_says(name: str, shop: Workshop, packages: Packages) -> None:
     source = entry(name, ASKED)
@@ -244,6 +253,7 @@ def test_nothing_replaces_what_the_command_says(name: str, shop: Workshop, packa
     assert f"hate.options: {name}: the JSON of the command has this key" in done.err
 
 
+@pytest.mark.slow
 def test_options_that_were_made_before_others_are_looked_for_stay_whole(shop: Workshop, packages: Packages) -> None:
     add_agreed(packages)
     code = (

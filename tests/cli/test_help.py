@@ -80,6 +80,7 @@ def terminal(shop: Workshop, *words: str, columns: int = 80) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_an_error_wraps_between_words_and_keeps_paths_whole(shop: Workshop) -> None:
     folder = "a-folder-with-a-long-name/" * 4
     said = terminal(shop, "run", "hdigits", "--interface", f"{folder}interface.py")
@@ -105,6 +106,7 @@ def test_the_cache_by_itself_is_listed(shop: Workshop) -> None:
     assert shop.call("cache").out == shop.call("cache", "list").out
 
 
+@pytest.mark.slow
 def test_a_path_in_a_description_stays_whole(shop: Workshop) -> None:
     said = terminal(shop, "describe", "hdigits")
     # The folder of the tests has a blank, where a line may be broken; the rest is one word.

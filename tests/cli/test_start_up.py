@@ -18,6 +18,7 @@ print(status, *(name for name in slow if name in sys.modules))
 NUMBERS = ["numpy", "scipy"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -68,6 +69,7 @@ def test_a_worker_of_python_code_needs_least(shop: Workshop) -> None:
     assert loaded_by(shop, code, *slow) == ["harness.interface.worker"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("interface", "kinds"),
     [

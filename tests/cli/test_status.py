@@ -80,6 +80,7 @@ def test_a_run_that_is_under_way(waiting: Workshop, under_way: "subprocess.Popen
     assert "a part of the test" not in waiting.call("status", "out.jsonl").out
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_stopped_and_can_be_carried_on_elsewhere(
     waiting: Workshop, under_way: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_killed_run_is_stopped_and_can_be_carried_on_elsewhere(
     assert {record["id"] for record in moved.records() if "error" in record} == {"c2"}
 
 
+@pytest.mark.slow
 def test_each_look_reads_only_what_is_new(waiting: Workshop, under_way: "subprocess.Popen[str]") -> None:
     follower = Follower(waiting.folder / "out.jsonl")
     assert [record.id for block in follower.read_on() for record in block] == ["c0", "c1", "c2", "c3", "c4"]
@@ -137,6 +139,7 @@ def test_a_line_that_is_written_in_parts_is_read_once(shop: Workshop, waiting: W
     follower.close()
 
 
+@pytest.mark.slow
 def test_compressed_runs(waiting: Workshop) -> None:
     process = waiting.start("run", "toy", "-o", "out.jsonl.gz")
     part = waiting.folder / "out.jsonl.gz.part"
@@ -155,6 +158,7 @@ def test_compressed_runs(waiting: Workshop) -> None:
     assert cut["done"] < 8
 
 
+@pytest.mark.slow
 def test_watching_ends_with_the_run(waiting: Workshop, under_way: "subprocess.Popen[str]") -> None:
     watch = waiting.start("status", "out.jsonl", "--watch", "--every", "0.05", "--format", "csv")
     assert watch.stdout is not None
@@ -209,6 +213,7 @@ def test_nothing_there(shop: Workshop) -> None:
     assert "absent: no such transcript" in shop.call("status", "absent").err
 
 
+@pytest.mark.slow
 def test_a_look_at_the_lock_does_not_keep_a_run_out(waiting: Workshop) -> None:
     """The lock is tried for a moment; whoever wants to write tries more than once."""
     (waiting.folder / "go").touch()

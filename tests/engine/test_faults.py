@@ -45,6 +45,7 @@ HANGING = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("how", "jobs"), [("sleeps", "2"), *((how, "1") for how in HANGING)])
 def test_python_that_hangs_is_killed_and_replaced(how: str, jobs: str, toy: Workshop) -> None:
     toy.interface(
@@ -109,6 +110,7 @@ def stopped_by(shop: Workshop, signum: int, *words: str, records: int = 0) -> tu
     return process.returncode, err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("signum", "status", "words"),
     [
@@ -137,6 +139,7 @@ def test_an_interrupted_run_is_saved_and_can_be_resumed(
     assert waiting.run("--resume", *words) == good
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_stream_is_killed_and_can_be_resumed(jobs: str, waiting: Workshop) -> None:
     good = expected(waiting)
@@ -151,6 +154,7 @@ def test_an_interrupted_stream_is_killed_and_can_be_resumed(jobs: str, waiting: 
     assert waiting.run("--resume", "-j", jobs) == good
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_command_is_killed_with_its_children(jobs: str, shop: Workshop) -> None:
     shop.script(CASES)
@@ -164,6 +168,7 @@ def test_an_interrupted_command_is_killed_with_its_children(jobs: str, shop: Wor
     assert {f"c{n}" for n in range(9)} <= {line.get("id") for line in shop.lines()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "1000")], ids=["inline", "two", "limited"])
 def test_a_silent_service_does_not_hold_up_an_interrupt(words: tuple[str, ...], shop: Workshop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -182,6 +187,7 @@ def test_a_silent_service_does_not_hold_up_an_interrupt(words: tuple[str, ...], 
     assert "0 of 6 trials are in out.jsonl" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["test", "toy"], ["run", "toy", "--case", "c10"]])
 def test_other_commands_are_interrupted_too(words: list[str], waiting: Workshop) -> None:
     with waiting.start(*words) as process:
@@ -210,6 +216,7 @@ def test_an_interface_cannot_swallow_an_interrupt(shop: Workshop) -> None:
     assert len(shop.lines()) == 2
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "words", "torn"),
     [
@@ -289,6 +296,7 @@ def test_another_run_is_not_resumed(what: str, mode: str, complete: bool, toy: W
     assert path.read_bytes() == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
 def test_retry_errors_runs_only_the_cases_in_error(name: str, words: tuple[str, ...], toy: Workshop) -> None:
@@ -342,6 +350,7 @@ def test_an_interrupted_retry_leaves_the_old_transcript_and_can_be_resumed(toy: 
     assert errors(toy.records(advice[-1])) == {}
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_take_different_names(waiting: Workshop) -> None:
     with waiting.start("run", "toy") as first:
         wait_until("the first run", (waiting.folder / "waiting").exists, first)
@@ -355,6 +364,7 @@ def test_two_runs_at_once_take_different_names(waiting: Workshop) -> None:
     assert waiting.records(str(found[0])) == waiting.records(str(found[1])) == expected(waiting)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
@@ -383,6 +393,7 @@ def limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
 def test_a_file_size_limit(words: tuple[str, ...], shop: Workshop) -> None:
     """Design: status 2 and one line with the remedy; nothing is lost, and --resume completes the run."""
@@ -467,6 +478,7 @@ def test_output_that_nobody_reads(toy: Workshop) -> None:
     assert len(toy.records()) == 6
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [["run", "toy", "-o", "out.jsonl"], ["list"], ["test", "toy"]])
 def test_output_on_a_full_disk(words: list[str], toy: Workshop) -> None:
     with Path("/dev/full").open("w") as full:

@@ -83,6 +83,7 @@ def plain_run(shop: Workshop) -> list[Record]:
     return shop.records("plain.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("packages")
 def test_an_engine_of_another_package_runs_cases(shop: Workshop) -> None:
     plain = plain_run(shop)
@@ -121,6 +122,7 @@ def test_the_same_in_python(shop: Workshop) -> None:
     assert again.stdout == "RunOptions(relay='log')\n", again.stderr
 
 
+@pytest.mark.slow
 def test_what_does_not_go_together(shop: Workshop, packages: Packages) -> None:
     packages.add("remoting", "hate.engines", "remote = remote_entry:REMOTE", OTHER)
     told = {
@@ -145,6 +147,7 @@ def test_answers_from_a_file_need_no_engine(shop: Workshop, packages: Packages) 
     assert not (shop.folder / "log").exists()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("entry", "engine", "message"),
     [
@@ -178,6 +181,7 @@ def test_a_broken_engine_is_an_error_of_one_line(
     assert message in done.err
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

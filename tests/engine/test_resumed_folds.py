@@ -66,6 +66,7 @@ def count(shop: Workshop, name: str) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("where", "words", "torn"),
     [
@@ -142,6 +143,7 @@ def test_each_set_of_folds_has_a_number_and_each_fold_a_name(learner: Workshop) 
     assert learner.call("run", "toy", "--format", "json").json["transcripts"] == ["transcripts/toy/work.jsonl"]
 
 
+@pytest.mark.slow
 def test_two_sets_of_folds_at_once_take_different_names(learner: Workshop) -> None:
     (learner.folder / "stop").write_text("1")
     with learner.start("run", "toy", "--train-folds", "3") as process:
@@ -154,6 +156,7 @@ def test_two_sets_of_folds_at_once_take_different_names(learner: Workshop) -> No
     assert folds(learner, "-o", "transcripts/toy/work.jsonl", "--resume")[1] == found
 
 
+@pytest.mark.slow
 def test_resume_finds_its_own_folds_among_newer_ones(learner: Workshop) -> None:
     stopped(learner, signal.SIGKILL)
     other, _ = folds(learner, "--train-seed", "1")
@@ -235,6 +238,7 @@ def test_retry_errors_asks_only_the_cases_in_error_of_every_fold(learner: Worksh
     assert sorted(path.name for path in learner.folder.glob("out*")) == paths
 
 
+@pytest.mark.slow
 def test_retry_errors_needs_every_fold(learner: Workshop) -> None:
     done = learner.call("run", "toy", "--train-folds", "3", "--retry-errors")
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -245,6 +249,7 @@ def test_retry_errors_needs_every_fold(learner: Workshop) -> None:
     assert "out-fold-2.jsonl: incomplete; finish it with --resume first" in done.err
 
 
+@pytest.mark.slow
 def test_errors_are_retried_in_the_newest_complete_folds_as_without_folds(learner: Workshop) -> None:
     """A later set of folds that was stopped is not in the way; --resume carries on with that one."""
     paths, _ = folds(learner)

@@ -186,6 +186,7 @@ for turn in range(100):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_at_once(folder: Path, tmp_path: Path) -> None:
     expected = path_sha256(folder)
     (tmp_path / "data-mine").mkdir()

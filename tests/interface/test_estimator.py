@@ -43,6 +43,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", MODELS)
 def test_predictions_and_accuracy_are_those_of_scikit_learn(
     kind: str, digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
@@ -118,6 +119,7 @@ def test_classes_that_are_no_label_are_refused(digits: CaseSet, taught: tuple[An
     assert any("answers are no label of the test, such as 'large'" in remark for remark in remarks)
 
 
+@pytest.mark.slow
 def test_limits_repeats_jobs_and_batches_change_no_answer(digits: CaseSet, shop: Workshop) -> None:
     """Workers share one model: what is drawn at random in training would differ between them."""
     whole = harness.run(digits, harness.estimator(GaussianNB(), load=pixels))
@@ -364,6 +366,7 @@ TRAINING: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mistake", TRAINING)
 def test_mistakes_in_training_are_one_line_and_leave_no_transcript(
     mistake: str, digits: CaseSet, shop: Workshop

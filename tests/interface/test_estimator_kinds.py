@@ -47,6 +47,7 @@ OF_PAIRS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", OF_PAIRS)
 def test_decision_values_of_pairs_are_no_scores_of_classes(kind: str, shop: Workshop) -> None:
     """Of three classes, there are as many pairs; whoever would take one for the other had an AUC below 0.5."""

@@ -17,6 +17,7 @@ from tests.interface.estimators import pixels
 from tests.workshop import Workshop
 
 
+@pytest.mark.slow
 def test_sweeps_set_parameters_and_train_again(
     digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
 ) -> None:
@@ -47,6 +48,7 @@ def test_sweeps_set_parameters_and_train_again(
     assert harness.tune(digits, shallow, params={"max_depth": [2, 12]}, folds=2).params == {"max_depth": 12}
 
 
+@pytest.mark.slow
 def test_whole_numbers_fractions_and_none_stay_what_they_are(
     digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
 ) -> None:
@@ -83,6 +85,7 @@ def test_whole_numbers_fractions_and_none_stay_what_they_are(
         assert list(map(repr, (row.params["min_samples_leaf"] for row in swept.rows))) == ["1", "0.01", "10", "20"]
 
 
+@pytest.mark.slow
 def test_the_best_parameters_fit_scikit_learn(digits: CaseSet, shop: Workshop) -> None:
     """Ranges too, of a parameter whose default is None."""
     for depths in ([2, 12, None], "2:12:10"):

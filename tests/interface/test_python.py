@@ -267,6 +267,7 @@ def close(): print("at close")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["inline", "two"])
 def test_what_an_interface_prints_does_not_disturb_the_results(words: tuple[str, ...], toy: Workshop) -> None:
     """docs/reference/interfaces.md: what an interface prints goes to stderr."""

@@ -104,6 +104,7 @@ BAD_ACTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("in_flight", [1, 16])
 @pytest.mark.parametrize("what", BAD_ACTS)
 def test_a_mistake_is_an_error_of_its_case_only(

@@ -56,6 +56,7 @@ def two_sided(drawn: list[float], found: float) -> float:
     return min(1.0, 2 * min(above, below))
 
 
+@pytest.mark.slow
 def test_p_values_are_those_of_all_exchanges() -> None:
     trials = table(2, 2, 2)
     success = np.array([1, 1, 0, 0, 1, 0, 0, 0], dtype=np.bool_)
@@ -113,6 +114,7 @@ def rejection_rates(draw: Callable[[np.random.Generator], Mixing], experiments: 
     return {design: count / experiments for design, count in counts.items()}
 
 
+@pytest.mark.slow
 @experiments(200, quick=50)
 def test_error_rates_where_groups_are_strata(experiments: int) -> None:
     """Groups differ (0.1 or 0.9) and are the same in every trial: only stratified sampling is not rejected."""
@@ -128,6 +130,7 @@ def test_error_rates_where_groups_are_strata(experiments: int) -> None:
     assert found["srs"] >= 0.8
 
 
+@pytest.mark.slow
 @experiments(200, quick=50)
 def test_error_rates_where_there_are_no_groups(experiments: int) -> None:
     trials = table(30, 15, 4)
@@ -138,6 +141,7 @@ def test_error_rates_where_there_are_no_groups(experiments: int) -> None:
     assert max(rejection_rates(draw, experiments).values()) <= largest_share(experiments)
 
 
+@pytest.mark.slow
 @experiments(200, quick=50)
 def test_error_rates_where_groups_are_clusters(experiments: int) -> None:
     """New groups in every trial: cluster sampling is not rejected, stratified is."""
@@ -154,6 +158,7 @@ def test_error_rates_where_groups_are_clusters(experiments: int) -> None:
     assert found["srs"] >= 0.7
 
 
+@pytest.mark.slow
 @experiments(200, quick=50)
 def test_error_rates_where_trials_share_something(experiments: int) -> None:
     trials = table(30, 15, 4)

@@ -73,6 +73,7 @@ def test_the_coarsest_column_that_explains_it_is_named(shop: Workshop) -> None:
     assert found["next"]["column"] == "day"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_answer(weather: Workshop) -> None:
     words = ("urn", "w.jsonl", "--group", "image", "--trial", "time", "--shuffle", "time", "--seed", "4", *QUICK)
     assert weather.call(*words).json == weather.hate(*words).json

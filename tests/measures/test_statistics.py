@@ -115,6 +115,7 @@ def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -
         assert run.value == pytest.approx(eer_by_loop(world.positive, scores, np.ones(world.n)), abs=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("complements", [False, True])
 @pytest.mark.parametrize("name", [*STATISTICS])
 def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str, complements: bool) -> None:
@@ -154,6 +155,7 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str,
     assert pair.replicates == len(estimates) // (2 if complements and linear else 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", ["brr", "jackknife", "bootstrap", "linearised"])
 @pytest.mark.parametrize("name", OUTCOME_STATISTICS)
 def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, method: str) -> None:

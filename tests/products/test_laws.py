@@ -60,6 +60,7 @@ def _hold(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: s
     assert list(differences(without(one, *how.but), without(other, *how.but))) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("law", "subject", "question"), _held(fast=True))
 def test_nothing_changes_if(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: str) -> None:
     _hold(shop, all_runs, law, subject, question, every=4)
@@ -92,6 +93,7 @@ def _opposite(value: Any) -> Any:
     return [-one for one in reversed(value)] if isinstance(value, list) else None if value is None else -value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_swapped_runs_have_the_opposite_difference(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     """By every measure of the registry; and the same run is better, in numbers and in words."""
@@ -197,6 +199,7 @@ def _estimates(node: Any, at: str = "") -> Iterator[tuple[str, Record]]:
         yield from _estimates(child, f"{at}.{key}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_more_confidence_gives_wider_intervals(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     paths = all_runs.of(subject).paths[:2]
@@ -238,6 +241,7 @@ def _doubled(records: list[Record]) -> list[Record]:
     return [*records, *map(copy, records)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a, b, _ = all_runs.of(subject).paths
@@ -287,6 +291,7 @@ def test_a_perfect_detector_is_perfect_with_any_weights(shop: Workshop, all_runs
         assert (found["estimate"], found["se"]) == (1, 0), name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("turned", [False, True], ids=["cubed", "negated"])
 def test_only_the_order_of_scores_counts(shop: Workshop, all_runs: AllRuns, turned: bool) -> None:
     """Also if less is better; thresholds change with the scores."""

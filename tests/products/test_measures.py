@@ -147,6 +147,7 @@ def _part(shop: Workshop, path: Path, group: str) -> Path:
     return rewrite(path, shop.folder / f"{group}.jsonl", header=header, order=order)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
 def test_compare_has_the_numbers_of_rate(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -175,6 +176,7 @@ def test_runs_that_are_not_matched_have_the_numbers_of_rate(
         assert pair["replication"]["se"] == pytest.approx(math.hypot(*errors), rel=1e-9), where
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "statistic"), products(one_of_a_kind()))
 def test_weights_designs_baselines_and_margins_change_no_number(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -233,6 +235,7 @@ def _better(pair: Any, a: float, b: float, measure: Measure) -> str | None:
     return str(pair["a" if (a > b) == measure.larger_is_better else "b"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_python_has_the_numbers_of_the_commands(shop: Workshop, all_runs: AllRuns, rated: Rated, name: str) -> None:
     """By default and by name: what counts in the test."""

@@ -45,6 +45,7 @@ def _rated(shop: Workshop, rated: Rated, runs: Runs, statistic: str, done: Done)
     return measured
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
 def test_a_sweep_of_one_setting_has_the_number_of_its_run(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -104,6 +105,7 @@ CURVES = {
 NO_MEASURE = {("boxes", "average_precision")}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", CURVES)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_summaries_of_curves_are_measures(
@@ -178,6 +180,7 @@ def _shows(text: str, value: float) -> bool:
 RANKED = [one if one in ("value", "classes") else pytest.param(one, marks=pytest.mark.slow) for one in SUBJECTS]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", RANKED)
 def test_a_site_ranks_by_the_numbers_of_rate(shop: Workshop, all_runs: AllRuns, rated: Rated, name: str) -> None:
     runs = all_runs.of(name)

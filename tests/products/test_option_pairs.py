@@ -219,6 +219,7 @@ def shown(row: Sequence[Word]) -> str:
     return " ".join(text for word in row for text in word)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", CALLS)
 def test_options_that_may_stand_together_do(shop: Workshop, all_runs: AllRuns, command: str) -> None:
     checked(shop, all_runs, command, rows(command)[:FAST])
@@ -253,6 +254,7 @@ def test_what_may_not_stand_together_is_refused(shop: Workshop, all_runs: AllRun
     assert inputs(all_runs) == before
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "command", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CALLS]
 )

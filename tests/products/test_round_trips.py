@@ -32,6 +32,7 @@ def strange(record: Record) -> Record:
     return record | odd[number % len(odd)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words", [(), pytest.param(("--repeat", "2"), marks=pytest.mark.slow)], ids=["once", "repeated"]
 )

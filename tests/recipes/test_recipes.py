@@ -70,12 +70,14 @@ USES: dict[str, Callable[[Workshop, ChangedPackage], None]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("heading", ROWS)
 def test_a_recipe_is_followed_and_what_was_added_is_used(shop: Workshop, package: ChangedPackage, heading: str) -> None:
     package.follow(recipe(PAGE, heading))
     USES[heading](shop, package)
 
 
+@pytest.mark.slow
 def test_the_other_recipe_of_a_measure(shop: Workshop, package: ChangedPackage) -> None:
     package.follow(recipe(MEASURES_PAGE, "Adding one"))
     [shown] = ["\n".join(block.lines) for block in section(MEASURES_PAGE, "Adding one") if block.language == "text"]

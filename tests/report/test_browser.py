@@ -65,6 +65,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return addresses
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["one", "several", "hostile", "scores"])
 def test_a_report_fits_its_screen(browser: Browser, pages: dict[str, str], name: str, width: str) -> None:
@@ -130,6 +131,7 @@ def test_the_data_of_a_figure_is_downloaded(browser: Browser, pages: dict[str, s
     assert browser.complaints == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["one", "several"])
 def test_a_report_prints_on_a4(browser: Browser, pages: dict[str, str], name: str) -> None:
     browser.open(pages[name])

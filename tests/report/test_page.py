@@ -166,6 +166,7 @@ KINDS: dict[str, Callable[[Path], Sequence[str | Path]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_every_kind_is_well_made(shop: Workshop, kind: str) -> None:
     page = page_of(shop, *KINDS[kind](shop.folder))
@@ -210,6 +211,7 @@ def test_markdown_has_the_verdict_first(comparison: Report) -> None:
     assert "| warlock | a |" in text
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_page(shop: Workshop, comparison: Report) -> None:
     """In another process, with other hashes; only the time differs."""
     assert shop.hate("report", WISARD, WARLOCK, WITCH, "-o", "report.html").status == 0
@@ -226,11 +228,13 @@ def test_named_columns_and_a_baseline(shop: Workshop) -> None:
     assert "letters" not in page.words
 
 
+@pytest.mark.slow
 def test_the_command_names_a_baseline_that_was_typed_otherwise(shop: Workshop) -> None:
     page = page_of(shop, "witch.out", WISARD, "--baseline", "witch.out")
     assert "hate report hdigits/witch hdigits/wisard --baseline witch -o report.html" in page.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [(), (WITCH,)])
 def test_no_command_names_what_was_piped(shop: Workshop, others: tuple[str, ...]) -> None:
     """Nobody could run it; the report says where the transcript came from, and how to run its test again."""
@@ -244,6 +248,7 @@ def test_no_command_names_what_was_piped(shop: Workshop, others: tuple[str, ...]
         assert command not in page.words
 
 
+@pytest.mark.slow
 def test_results_of_another_tool_that_are_piped_have_no_command(shop: Workshop) -> None:
     shop.write("log.csv", "id,y_true,y_pred\n1,a,a\n2,a,b\n3,b,b\n")
     assert shop.call("import", "log.csv", "-o", "log.jsonl").status == 0

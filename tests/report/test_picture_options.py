@@ -86,6 +86,7 @@ KINDS = {kind: words for kind, words in KINDS.items() if words[0] in commands_he
 QUICK = ("groups", "pairs", "permute")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [
     pytest.param(kind, marks=[] if kind in QUICK else [pytest.mark.slow]) for kind in KINDS
 ])  # fmt: skip
@@ -164,6 +165,7 @@ def test_a_sweep_computes_the_measure_that_it_draws(data: Workshop) -> None:
     assert (wrong.status, "runs of a label test do not record what it is computed from" in wrong.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_tuning_is_drawn(shop: Workshop) -> None:
     words = ("tune", "hdigits", "--interface", "witch", "--folds", "2", "--param", "ridge=1,10,1000")
     done = shop.call(*words, "--plot", "tune.svg")

@@ -42,6 +42,7 @@ def picture(command: str, axes: str, suffix: str) -> ParameterSet:
 PICTURES = [picture(command, axes, suffix) for command, axes in COMMANDS for suffix in STARTS]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("command", "axes", "suffix"), PICTURES)
 def test_curves_are_drawn_the_same_every_time(
     shop: Workshop, transcripts: list[Path], command: str, axes: str, suffix: str
@@ -95,6 +96,7 @@ def test_a_picture_is_as_wide_as_a_column(shop: Workshop, transcripts: list[Path
     assert "<dc:date>" not in svg
 
 
+@pytest.mark.slow
 def test_repeated_and_swept_curves_are_drawn(shop: Workshop) -> None:
     repeats = []
     for seed in range(4):
@@ -111,6 +113,7 @@ def test_repeated_and_swept_curves_are_drawn(shop: Workshop) -> None:
         assert (shop.folder / f"s{command}.svg").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_errors_at_both_ends_are_drawn(shop: Workshop) -> None:
     values, positive = random_scores(1, 40)
     records = scores(values, positive)
@@ -142,6 +145,7 @@ def test_without_matplotlib_a_line_says_how_to_get_it(
     assert shop.call("roc", *transcripts).status == 0
 
 
+@pytest.mark.slow
 def test_a_sweep_over_two_parameters(shop: Workshop) -> None:
     settings = [
         SettingValue({"a": a, "b": b, "c": c}, 0.5 + a / 10 + b / 100)
@@ -190,6 +194,7 @@ def test_curves_without_a_picture_load_no_matplotlib(shop: Workshop, transcripts
     assert ran.stderr.splitlines()[-1].startswith("0 ")
 
 
+@pytest.mark.slow
 def test_sweep_draws_one_or_two_parameters_and_no_other_number(shop: Workshop) -> None:
     words = ("sweep", "hdigits", "--interface", "witch", "--limit", "20", "--param", "threshold=0,50,100")
     for more, name in (((), "line.svg"), (("--param", "ridge=1,1000"), "heat.svg")):

@@ -173,6 +173,7 @@ def one_curve(folder: Path, values: list[float | None], positive: list[bool]) ->
     return list(roc([write_transcript(folder / "odd.jsonl", records)]).curves)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("values", "positive"),
     [
@@ -229,6 +230,7 @@ def settings_of(*values: Value) -> list[SettingValue]:
     return [SettingValue({"k": value, "m": "x"}, index / 10) for index, value in enumerate(values)]
 
 
+@pytest.mark.slow
 def test_numbers_are_in_their_order_however_they_are_kept() -> None:
     """Texts that are numbers stand on a numeric axis; among words, numbers come first; 1 and 1.0 are two values."""
     for values in (("0.1", "0.5", "10", "2.0"), (0.1, 0.5, 10, 2.0)):
@@ -301,6 +303,7 @@ def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -
     assert [panel.get_xlim()[1] for panel in panels] == [1.0, 0.3]
 
 
+@pytest.mark.slow
 def test_png_is_as_wide_as_asked(tmp_path: Path) -> None:
     result = curves_of(tmp_path, ("one",))
     for width, inches in ((3.3, 3.3), ("1column", 3.5), ("2column", 7.16)):

@@ -30,6 +30,7 @@ def compiled(folder: Path, *bodies: str) -> str:
     return log
 
 
+@pytest.mark.slow
 def test_tables_of_commands_fit_a_column(shop: Workshop) -> None:
     commands = (
         ("compare", WISARD, WARLOCK, WITCH),

@@ -46,6 +46,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_table_with_limits(shop: Workshop, name: str) -> None:
     limits(rows(shop.call(*COMMANDS[name], "--format", "csv").out))

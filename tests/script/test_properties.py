@@ -108,6 +108,7 @@ def test_combinations_stay_distinct(one: list[str], other: list[str]) -> None:
         assert (crossed(one) == crossed(other)) is (one == other)
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_cases(tmp_path: Path) -> None:
     table = "id,input,expect,writer\n" + "".join(f"{i},text {i},{i % 10},{i % 13}\n" for i in range(200_000))
     loaded = load(script_in(tmp_path, HEAD + TABLE + '[design]\nstratum = "expect"\n', {"cases.csv": table}))

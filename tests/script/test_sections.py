@@ -115,6 +115,7 @@ def test_a_section_of_another_package_makes_versions(shop: Workshop) -> None:
     assert "shouts" in shop.hate("cache", "list").out
 
 
+@pytest.mark.slow
 def test_it_is_described_and_part_of_the_identity(shop: Workshop, packages: Packages) -> None:
     shop.script(sections=SECTION)
     facts = shop.hate("describe", "toy", "--format", "json").json
@@ -126,6 +127,7 @@ def test_it_is_described_and_part_of_the_identity(shop: Workshop, packages: Pack
     assert shop.hate("describe", "toy", "--format", "json").json["digest"] != facts["digest"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("packages")
 def test_its_mistakes_come_with_all_others(shop: Workshop) -> None:
     shop.script(sections='[shout]\nmark = [1]\n[design]\nsratum = "x"\n')
@@ -147,6 +149,7 @@ def test_its_mistakes_come_with_all_others(shop: Workshop) -> None:
     assert "shout.marks: a score test is no shouting match" in shop.hate("check", "toy").out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("entry", "code", "message"),
     [

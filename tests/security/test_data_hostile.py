@@ -36,6 +36,7 @@ EXPLODING = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["nested", "in a row"])
 def test_an_exploding_pattern_is_an_error_of_one_line(
     how: str, shop: Workshop, monkeypatch: pytest.MonkeyPatch

@@ -24,16 +24,19 @@ def tried(seconds: int, *given: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_no_expression_takes_for_ever() -> None:
     done = tried(60)
     assert done.returncode == 0, f"does not end: {done.stdout.splitlines()[-1:]}\n{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [r"(?:\s+|\s*#\s*)+x", r"\[\s*([^\]]+?)\s*\]", r"\d+\.?\d*", r"\s*<style"])
 def test_expressions_that_take_for_ever_are_found(pattern: str) -> None:
     assert tried(3, pattern).returncode < 0
 
 
+@pytest.mark.slow
 def test_expressions_that_are_made_are_known() -> None:
     known, made = expressions()
     assert len(known) > 70
@@ -55,6 +58,7 @@ def test_a_script_of_blanks(shop: Workshop) -> None:
     assert "nope" in done.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cell", ["1" * 200_000 + "x", " " * 200_000 + "x"])
 def test_a_table_with_a_long_cell(shop: Workshop, cell: str) -> None:
     shop.interface()

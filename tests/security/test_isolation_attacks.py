@@ -88,6 +88,7 @@ def counts(shop: Workshop, *words: str) -> tuple[int, int]:
     return done.row["TP"], done.row["TN"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("attack", [FRAMES, PATCH, LATE_PATCH], ids=["frames", "patch", "late patch"])
 def test_cheating_pays_only_inside(shop: Workshop, attack: str) -> None:
     """In the harness's own process each attack wins all cases; otherwise they would show nothing here."""
@@ -98,6 +99,7 @@ def test_cheating_pays_only_inside(shop: Workshop, attack: str) -> None:
     assert counts(shop, "--isolate", "-j", "2", "--timeout", "20") == (0, 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("attack", [PATCH, LATE_PATCH], ids=["patch", "late patch"])
 def test_outcomes_of_a_patched_judge_are_found(shop: Workshop, attack: str) -> None:
     """Inside, a judge can be patched; its outcomes still contradict the recorded answers."""

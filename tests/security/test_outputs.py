@@ -277,6 +277,7 @@ def test_a_matrix_replaces_nothing(desk: Workshop) -> None:
     assert labels.read_bytes() == (desk.folder / "a.labels.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_pipes_are_written_without_force(desk: Workshop) -> None:
     done = desk.hate("roc", *TWO, "--gnuplot", "/dev/stdout")
     assert done.status == 0, done.err
@@ -312,6 +313,7 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words", [("roc", *TWO, "--gnuplot"), ("report", "t0.jsonl", "-o")], ids=lambda words: words[0]
 )
@@ -348,6 +350,7 @@ def test_whoever_was_quicker_keeps_the_file(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [there]
 
 
+@pytest.mark.slow
 def test_the_same_from_python(desk: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk.folder)
     there = desk.write("there.svg", MINE)

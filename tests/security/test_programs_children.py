@@ -54,6 +54,7 @@ def leaving(shop: Workshop, how: str, then: str = "echo $1") -> None:
     shop.toml('[command]\nargv = ["./prog", "{input}"]\n')
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", LEAVING)
 def test_children_do_not_outlive_a_run_that_ends_well(how: str, jobs: str, shop: Workshop) -> None:
@@ -94,6 +95,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["command", "stream"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_harness_that_is_killed_before_it_notes_a_program(kind: str, jobs: str, shop: Workshop) -> None:
@@ -118,6 +120,7 @@ def test_programs_inherit_nothing_else(shop: Workshop) -> None:
     assert (shop.folder / "content").read_bytes() == b""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", LEAVING)
 @pytest.mark.parametrize("words", [(), ("-j", "2")], ids=["one", "two"])
 def test_children_do_not_outlive_a_harness_that_was_killed(how: str, words: tuple[str, ...], shop: Workshop) -> None:
@@ -131,6 +134,7 @@ def test_children_do_not_outlive_a_harness_that_was_killed(how: str, words: tupl
     assert shop.left_running() == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_program_without_its_environment_does_not_outlive_a_harness_that_was_killed(
     jobs: str, shop: Workshop
@@ -202,6 +206,7 @@ def test_old_answers_between_new_ones_do_no_harm(shop: Workshop) -> None:
 GREEDY = "import sys\nif sys.argv[1] == 'x2':\n    data = bytearray(10**9)\nprint(sys.argv[1])\n"
 
 
+@pytest.mark.slow
 def test_memory_is_limited_for_a_command(shop: Workshop) -> None:
     shop.script(4)
     shop.write("greedy.py", GREEDY)

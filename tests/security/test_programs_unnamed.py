@@ -23,6 +23,7 @@ def bait(shop: Workshop) -> Workshop:
     return shop
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "words",
     [

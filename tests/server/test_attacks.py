@@ -232,6 +232,7 @@ def test_any_version_of_a_page_that_does_not_exist_is_missing(server: Served) ->
         assert server.get(path, headers=star).status_code in (400, 404), path
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("filler", [b"\n", b" \n", b"\r\n", b"{}\n", b'{"id":"c0","outcome":"TP"}\n'])
 def test_zipped_lines_are_refused_before_they_are_parsed(
     target: Target, server: Served, filler: bytes, monkeypatch: pytest.MonkeyPatch

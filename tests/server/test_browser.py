@@ -33,6 +33,7 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_fits_its_screen(browser: Browser, served: Served, page: str, width: str) -> None:

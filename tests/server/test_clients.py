@@ -43,6 +43,7 @@ def use_site(shop: Workshop) -> list[Done]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["hate serve", "nginx"])
 def test_a_site_is_the_same_whoever_serves_it(
     shop: Workshop, tmp_path: Path, clean_env: dict[str, str], by: str, monkeypatch: pytest.MonkeyPatch

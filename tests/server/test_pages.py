@@ -353,6 +353,7 @@ def test_a_page_is_sent_again_only_when_something_was_published(toy_site: Path, 
         assert Page(after.text).boxes == ["good", "third", "bad"]
 
 
+@pytest.mark.slow
 def test_foreign_text_is_escaped(tmp_path: Path) -> None:
     root = tmp_path / "site"
     all_of_it = " ".join(HOSTILE)

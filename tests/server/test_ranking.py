@@ -109,6 +109,7 @@ def test_weights_decide_who_leads_however_many_hand_in(crowded: Path) -> None:
     assert [row["name"] for row in data["transcripts"]] == [row["name"] for row in table]
 
 
+@pytest.mark.slow
 def test_static_pages_have_the_same_ranking(crowded: Path) -> None:
     StaticSite(crowded).write()
     with serve_here(crowded) as server:

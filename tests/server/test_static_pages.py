@@ -53,6 +53,7 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file(folder: Path) -> None:
     waiting, seen = ["below/index.html"], set[str]()
     while waiting:
@@ -134,6 +135,7 @@ def test_lists_are_filtered_and_tables_sorted(browser: Browser, shown: Served) -
     assert browser.find(names) == ["witch", "wisard", "warlock"]
 
 
+@pytest.mark.slow
 def test_only_what_has_changed_is_made_again(tmp_path: Path) -> None:
     root = tmp_path / "site"
     publish(root, [read_test_candidate(toy_script(tmp_path / name, name=name)) for name in ("one", "two")])

@@ -307,6 +307,7 @@ def test_concurrent_submissions_of_a_name_have_one_winner(token_site: TokenSite,
     assert list(token_site.transcripts()) == ["mine"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_killed_server_loses_nothing_that_it_confirmed(token_site: TokenSite, kills: int) -> None:
     """kill -9 at random moments: whatever was answered with 201 is there, and the site is intact."""
@@ -340,6 +341,7 @@ def test_a_killed_server_loses_nothing_that_it_confirmed(token_site: TokenSite, 
         assert server.get("/tests/toy").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_changes_nothing(token_site: TokenSite) -> None:
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
@@ -402,6 +404,7 @@ def test_a_site_that_cannot_be_served_is_one_line(shop: Workshop) -> None:
             assert text in done.err
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it(token_site: TokenSite) -> None:
     with hate_serve(token_site.root, env=token_site.env) as server:
         assert server.get("/").status_code == 200

@@ -282,6 +282,7 @@ def test_an_unchanged_file_is_not_sent(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.slow
 def test_a_long_download_is_shown_on_a_terminal_by_the_name_of_its_file(shop: Workshop, tmp_path: Path) -> None:
     root = make_site(shop, tmp_path / "site")
     data = next(path for path in (root / "files").rglob("*") if path.is_file() and path.read_bytes() == b"x3")

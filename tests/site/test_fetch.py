@@ -208,6 +208,7 @@ print(len(list(cached("kind", "key", make).iterdir())))
 """
 
 
+@pytest.mark.slow
 def test_several_processes_make_an_entry_once_and_all_see_it_complete(tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [sys.executable, "-c", RACE, str(log)]

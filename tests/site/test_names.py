@@ -371,6 +371,7 @@ def test_control_characters_are_escaped(shop: Workshop) -> None:
     assert "\x1b" not in shop.call("compare", "mine", "other").err
 
 
+@pytest.mark.slow
 def test_a_thousand_runs(shop: Workshop) -> None:
     for number in range(1000):
         write_run(shop, f"toy/mine-{number}.jsonl", right=number % CASES, started=ago(5000 - number))

@@ -187,6 +187,7 @@ def test_a_site_is_made_only_in_an_empty_folder(shop: Workshop, site: Path) -> N
     assert shop.call("publish", "--to", site).status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
 def test_several_publishers_at_once_all_succeed(site: Path, shop: Workshop, count: int) -> None:
     folders = [tiny(shop.folder / f"t{n}", name=f"t{n}") for n in range(count)]
@@ -198,6 +199,7 @@ def test_several_publishers_at_once_all_succeed(site: Path, shop: Workshop, coun
     assert top_of(site).serial == 1 + count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_killed_publisher_leaves_nothing_visible(shop: Workshop, tmp_path: Path, count: int) -> None:
     """Killed at any moment: readers see the complete site from before or after; the next publisher succeeds."""
@@ -222,6 +224,7 @@ def test_a_killed_publisher_leaves_nothing_visible(shop: Workshop, tmp_path: Pat
     assert not list((site / ".publishing").glob("*.part"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_site_is_unchanged(site: Path, shop: Workshop) -> None:
     before = tree(site)
     folder = tiny(shop.folder / "big", name="big")

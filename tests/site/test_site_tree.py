@@ -77,6 +77,7 @@ def test_a_tree_is_a_dictionary(changes: list[dict[str, int]]) -> None:
         assert tree == build_tree([entry(name, count) for name, count in expected.items()], NameEntry, memory.write)
 
 
+@pytest.mark.slow
 def test_no_file_is_large_at_full_size() -> None:
     """All nodes for 100,000 tests. docs/reference/sites.md has the cost of each request."""
     memory = Memory()

@@ -114,6 +114,7 @@ def test_everything_is_downloaded_once(client: Workshop, server: Server) -> None
     assert server.seen[0][1]["If-None-Match"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.slow)])
 def test_many_runs_at_once_download_once(client: Workshop, server: Server, count: int) -> None:
     started = [
@@ -329,6 +330,7 @@ def test_the_cache_is_listed_verified_and_cleared(client: Workshop, server: Serv
     assert "'fles' is not a kind" in refusal(client, "cache", "clear", "fles")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(client: Workshop, server: Server, root: Path) -> None:
     import resource
 

@@ -44,6 +44,7 @@ def drawn(classes: list[ClassHits], images: int, rng: np.random.Generator) -> li
     return sample
 
 
+@pytest.mark.slow
 @experiments(FULL, quick=25)
 @pytest.mark.parametrize(("labels", "images"), [(1, 100), (8, 100)])
 def test_intervals_of_average_precision_cover(labels: int, images: int, experiments: int) -> None:

@@ -218,6 +218,7 @@ def test_many_pairs_are_interpolated_and_agree() -> None:
     np.testing.assert_allclose(far[t <= 5], many[t <= 5], rtol=0.002)
 
 
+@pytest.mark.slow
 @experiments(250, quick=60)
 def test_simultaneous_intervals_cover_together(experiments: int) -> None:
     # 8 runs on 30 units, an estimated covariance: all 28 intervals hold in 95 %; 250 experiments, error 1.4 %.

@@ -275,6 +275,7 @@ def clustered_differences(rng: np.random.Generator, units: int, size: int, *, st
     return np.where(drawn > 1.2, 1, np.where(drawn < -1.2, -1, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("units", "size", "strata"),
     [(12, 5, 1), pytest.param(40, 4, 10, marks=pytest.mark.slow), pytest.param(100, 3, 1, marks=pytest.mark.slow)],

@@ -21,6 +21,7 @@ from harness.stats.repeats import CrossedVariance, crossed_variance, repeats, sa
 from tests.simulation import experiments, slack
 
 
+@pytest.mark.slow
 def test_components_are_unbiased_over_all_outcomes() -> None:
     # Three cases of rates 0.9, 0.5, 0.2, drawn independently, two answers each: 3^3 x 2^6 outcomes.
     rates = np.array([0.9, 0.5, 0.2])
@@ -232,6 +233,7 @@ def test_components_of_units_are_unbiased() -> None:
         assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / 20, name
 
 
+@pytest.mark.slow
 def test_cases_treated_as_units_give_too_small_an_error() -> None:
     # Units of 8 identical cases, no random answers: the rates vary as `se` of units says, not that of cases.
     rng, units = np.random.default_rng(7), np.repeat(np.arange(30), 8)
@@ -372,6 +374,7 @@ def test_components_of_units_in_strata_are_unbiased() -> None:
     assert spread == pytest.approx(expected, rel=0.4)
 
 
+@pytest.mark.slow
 def test_few_trainings_have_few_degrees_of_freedom() -> None:
     # Trainings that differ much: near K - 1; that do not: near units - strata. Intervals hold with t, not with z.
     rng, units = np.random.default_rng(5), np.repeat(np.arange(40), 3)

@@ -10,6 +10,7 @@ from harness.stats.sequential import BettingSequence, sequence_of
 from tests.simulation import examples, experiments
 
 
+@pytest.mark.slow
 @experiments(1000, quick=60)
 @pytest.mark.parametrize(("rate", "units"), [(0.5, 300), (0.9, 300), (0.98, 200)])
 def test_the_whole_sequence_covers(experiments: int, rate: float, units: int) -> None:
@@ -24,6 +25,7 @@ def test_the_whole_sequence_covers(experiments: int, rate: float, units: int) ->
     assert failed / experiments <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
 
 
+@pytest.mark.slow
 @experiments(1000, quick=80)
 def test_stopping_when_it_looks_good_does_not_spoil_it(experiments: int) -> None:
     """An ordinary interval looked at after every case misses the truth far more often than it says."""
@@ -41,6 +43,7 @@ def test_stopping_when_it_looks_good_does_not_spoil_it(experiments: int) -> None
     assert betting / experiments <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
 
 
+@pytest.mark.slow
 def test_new_units_cover_too() -> None:
     rng = np.random.default_rng(6)
     failed = 0

@@ -123,6 +123,7 @@ def test_all_ways_to_run_give_the_same_records(shop: Workshop) -> None:
     assert run(shop) == inline
 
 
+@pytest.mark.slow
 def test_large_arrays_travel_between_processes(shop: Workshop) -> None:
     """More than a line of the protocol can hold: 2.1 megapixels of 8 bytes."""
     image = np.random.default_rng(1).random((1450, 1450))

@@ -116,6 +116,7 @@ def test_guesses_of_blocks_change_nothing(
         assert_same(read_columns(path, lean=lean), whole)
 
 
+@pytest.mark.slow
 def test_commands_print_the_same_with_and_without(shop: Workshop, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         big(shop.folder / f"{name}.jsonl", name)
@@ -328,6 +329,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_at_once(kept: Path, tmp_path: Path) -> None:
     path = big(tmp_path / "a.jsonl", "a")
     processes = [

@@ -195,6 +195,7 @@ def test_a_run_writes_it_and_a_killed_one_is_resumed(shop: Workshop) -> None:
     assert json.loads(copy.out.splitlines()[-1])["tests"] == 40
 
 
+@pytest.mark.slow
 def test_one_is_found_by_name_and_can_be_published(shop: Workshop) -> None:
     shop.script(6)
     shop.interface()
@@ -221,6 +222,7 @@ def test_they_can_be_downloaded(shop: Workshop) -> None:
     assert there.out == shop.call("compare", "a.jsonl", "b.jsonl", "--format", "json").out
 
 
+@pytest.mark.slow
 def test_one_comes_on_standard_input(shop: Workshop) -> None:
     store_as(big(shop.folder / "a.jsonl", "a"), shop.folder / "a.parquet")
     for command in ("rate", "show"):

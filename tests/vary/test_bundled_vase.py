@@ -121,6 +121,7 @@ def _near_outline(truth: Plane) -> Plane:
     return np.asarray(np.logical_or.reduce(others))
 
 
+@pytest.mark.slow
 def test_smoothing_wins_in_noise_and_loses_without(shop: Workshop, versions: int) -> None:
     for name in ("threshold", "smooth"):
         assert len(run(shop, name)) == 50 * versions

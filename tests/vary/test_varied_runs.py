@@ -80,6 +80,7 @@ def test_a_second_run_makes_nothing(own: Workshop) -> None:
     assert made(own) == before
 
 
+@pytest.mark.slow
 def test_processes_at_once_share_the_cache(own: Workshop) -> None:
     varied_script(own.folder / "toy", NOISE + SMALL, images=IMAGES)
     own.interface(DIGEST)

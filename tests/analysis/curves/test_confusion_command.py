@@ -234,6 +234,7 @@ def test_false_claims_about_unknown_classes_do_not_count(shop: Workshop) -> None
     assert sum(map(sum, found["matrix"])) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "count", [3, pytest.param(12, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.slow)]
 )

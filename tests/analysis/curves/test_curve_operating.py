@@ -132,6 +132,7 @@ def test_a_rate_on_too_few_cases_has_a_note(
         assert f"mine: {remark}." in out
 
 
+@pytest.mark.slow
 def test_a_rate_on_enough_cases_has_no_note(shop: Workshop) -> None:
     path = write_transcript(shop.folder / "t.jsonl", overlapping_scores(50, 100_000))
     assert remarks(shop, path, "fpr=0.001") == []
@@ -240,6 +241,7 @@ def test_many_crossings_are_a_table(shop: Workshop) -> None:
     assert len(pairs) > 3
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("values", [[1.0] * 40, [None] * 40, [float(i % 2) for i in range(40)]], ids=str)
 @pytest.mark.parametrize("command", ["roc", "det", "pr"])
 def test_degenerate_curves(shop: Workshop, command: str, values: list[float | None]) -> None:

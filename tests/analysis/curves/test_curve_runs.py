@@ -34,6 +34,7 @@ def test_a_folder_and_a_script_are_tests(score_shop: Workshop) -> None:
         assert score_shop.call("roc", word, "--limit", "4").status == 0
 
 
+@pytest.mark.slow
 def test_published_names_and_standard_input_are_transcripts(shop: Workshop) -> None:
     named = shop.hate("roc", "hdigits/wisard", "--format", "json")
     from harness.bundled import bundled

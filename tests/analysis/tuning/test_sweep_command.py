@@ -60,6 +60,7 @@ def test_every_row_is_that_of_a_separate_run(counting: Workshop) -> None:
         assert done.row == row
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("design", "repeat"), [
     ('stratum = "claim"', 1), ('psu = "claim"', 1), ('stratum = "expect"\nweights = "equal"', 1), ('weights = "w"', 1),
     ("", 3), ('psu = "claim"', 2),
@@ -128,6 +129,7 @@ def test_settings_do_not_see_the_state_of_earlier_ones(shop: Workshop) -> None:
     assert [row["TP"] for row in rows] == [4, 0, 4]
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_carries_on(counting: Workshop) -> None:
     counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     words = ("sweep", "toy", "--param", "step=1,2,3", "--format", "json")
@@ -148,6 +150,7 @@ def test_a_killed_sweep_carries_on(counting: Workshop) -> None:
     assert fresh.json["rows"] == done.json["rows"]
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_run_everything_once(counting: Workshop) -> None:
     counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     both = [counting.start("sweep", "toy", "--param", "threshold=0,1,2") for _ in range(2)]
@@ -165,6 +168,7 @@ def test_a_cache_that_cannot_be_written_is_named(counting: Workshop, cache: Path
     assert "set XDG_CACHE_HOME" in done.err
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_says_how_to_carry_on(counting: Workshop) -> None:
     counting.interface(COUNTING.replace("    number", "    import time\n    time.sleep(0.02)\n    number", 1))
     log = counting.folder / "calls.log"
@@ -224,6 +228,7 @@ def test_the_tutorials_command_prints_five_rows(counting: Workshop) -> None:
     assert [row[0] for row in rows] == ["0", "1", "2", "3", "4"]
 
 
+@pytest.mark.slow
 def test_samples_are_reproducible_and_reported(counting: Workshop) -> None:
     for option in ("--sample", "--latin"):
         words = ["--param", "step=1:9:1", "--param", "threshold=0:6:1", option, "4", "--seed", "3"]

@@ -85,6 +85,7 @@ def test_the_best_setting_wins_and_its_command_line_runs(nearest: Workshop) -> N
     assert nearest.call(*words[1:], "--format", "json").row["rate"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_output_says_what_was_done(nearest: Workshop) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
     done = nearest.call("tune", "toy", "--param", "bias=0,6", "--format", "table")
@@ -94,6 +95,7 @@ def test_the_output_says_what_was_done(nearest: Workshop) -> None:
     assert "Run it: hate run toy --param bias=0" in done.out
 
 
+@pytest.mark.slow
 def test_the_command_to_copy_is_never_broken_into_lines(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
     monkeypatch.setenv("COLUMNS", "40")
@@ -105,6 +107,7 @@ def test_the_command_to_copy_is_never_broken_into_lines(nearest: Workshop, monke
     assert not any(len(line) > 40 for line in lines if line.endswith("."))
 
 
+@pytest.mark.slow
 def test_a_lead_within_the_noise_gives_a_warning(nearest: Workshop) -> None:
     # A bias of 1 gets one more of the 60 cases right, and loses none.
     nearest.write("toy/train.csv", TRAIN.replace("t1,10.01,b", "t1,4.5,b"))
@@ -118,6 +121,7 @@ def test_a_lead_within_the_noise_gives_a_warning(nearest: Workshop) -> None:
     assert found["lead"]["within_noise"] is True
 
 
+@pytest.mark.slow
 def test_if_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=0,1,2")
     assert found["winner"] == found["default"]
@@ -126,6 +130,7 @@ def test_if_nothing_is_better_the_default_stays(nearest: Workshop) -> None:
     assert "That is the default: nothing that was tried is better." in done.out
 
 
+@pytest.mark.slow
 def test_the_default_is_tried_even_if_it_is_not_on_the_grid(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=4,6", "--param", "threshold=1,2")
     assert found["default"]["params"] == {"threshold": 0.0, "bias": 0, "noise": False}
@@ -153,6 +158,7 @@ def test_among_equal_thresholds_the_middle_one_wins(nearest: Workshop) -> None:
     assert found["winner"]["params"]["threshold"] == equal[(len(equal) - 1) // 2]
 
 
+@pytest.mark.slow
 def test_every_goal_finds_the_setting_that_makes_no_mistake(nearest: Workshop) -> None:
     """All with the same runs, which are kept."""
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 6'))
@@ -165,6 +171,7 @@ def test_every_goal_finds_the_setting_that_makes_no_mistake(nearest: Workshop) -
         assert low <= found["winner"]["value"] <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["random", "optimise"])
 def test_other_searches_use_all_their_trials(nearest: Workshop, method: str) -> None:
     nearest.interface(NEAREST.replace('"bias": 0', '"bias": 9'))
@@ -184,6 +191,7 @@ def test_an_optimiser_finds_a_good_setting(nearest: Workshop) -> None:
     assert abs(found["winner"]["params"]["bias"]) <= 8
 
 
+@pytest.mark.slow
 def test_without_optuna_the_error_is_one_line(nearest: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     done = nearest.call("tune", "toy", "--param", "bias=0:9:1", "--method", "optimise", "--trials", "2")
@@ -204,6 +212,7 @@ def test_the_test_cases_are_used_only_with_on_test(nearest: Workshop) -> None:
     assert "no training part to tune on; --on-test tunes on the test's own cases" in done.err
 
 
+@pytest.mark.slow
 def test_runs_are_cached(nearest: Workshop) -> None:
     first = tune(nearest, "--param", "bias=0,6", "--folds", "2")
     assert len(read_questions(nearest)) == 240
@@ -232,6 +241,7 @@ def test_mistakes_are_one_line(nearest: Workshop, words: list[str], message: str
     assert message in done.err
 
 
+@pytest.mark.slow
 def test_every_format_has_the_winner(nearest: Workshop) -> None:
     for style in ("table", "plain", "csv", "tex", "md"):
         done = nearest.call("tune", "toy", "--param", "bias=0,6", "--folds", "2", "--format", style)

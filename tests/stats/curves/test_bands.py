@@ -164,6 +164,7 @@ def _linearised(sample: Sample, place: IntArray, weights: FloatArray, points: in
     return np.stack([np.bincount(sample.unit_of_case, of, sample.units) for of in linear.T], axis=1)
 
 
+@pytest.mark.slow
 def test_few_errors_at_either_end_of_a_curve_keep_their_digits() -> None:
     """One positive in a million enters last: by hand, the variance over units of one case each is 1 / n^2."""
     n = 1_000_000
@@ -252,6 +253,7 @@ def test_wilson_bands_are_wilson_at_every_point(weighted: bool) -> None:
     np.testing.assert_array_equal(some.threshold, counts.threshold[[0, 3, 5]])
 
 
+@pytest.mark.slow
 def test_bootstrap_bands_have_binomial_quantiles() -> None:
     # 40,000 resamples of 50 positives: a standard deviation is estimated to 0.35 %, a quantile to a step of 1/50.
     from scipy.special import bdtrik

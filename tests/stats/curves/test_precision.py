@@ -69,6 +69,7 @@ def test_what_is_never_found_adds_nothing() -> None:
     assert influence("average_precision_found", cases).estimate == pytest.approx((1 / 2 + 2 / 4) / 4, abs=EXACT)
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_that_of_a_bootstrap_of_each_class() -> None:
     rng = np.random.default_rng(3)
     positive = np.arange(600) < 150

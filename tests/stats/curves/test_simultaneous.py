@@ -44,6 +44,7 @@ def test_units_of_one_case_are_cases() -> None:
     assert units == pytest.approx(alone, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiments", "most", "least"), [(15, 4, 3), pytest.param(60, 8, 15, marks=pytest.mark.slow)]
 )

@@ -260,6 +260,7 @@ def test_perfect_separation_is_not_certain() -> None:
     assert interval_of(nearly).low <= interval_of(fast).low
 
 
+@pytest.mark.slow
 @experiments(500, quick=100)
 def test_coverage_for_new_subjects(experiments: int) -> None:
     # Each subject has its own level, for genuine scores only: DeLong's interval treats its 6 scores as independent.

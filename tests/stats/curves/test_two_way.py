@@ -153,6 +153,7 @@ def test_invariances(seed: int) -> None:
     assert (distance.value, distance.se) == pytest.approx((eer.value, eer.se), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_false_match_rate_is_covered_unlike_by_the_usual_interval() -> None:
     # 40 subjects, all 780 pairs; a subject's level is 2 % of a score's variance (correlation 0.02 between scores that
     # share one). 1,500 draws: a coverage of 95 % is estimated with a standard error of 0.56 %.

@@ -52,6 +52,7 @@ def by_subject(successes: FloatArray) -> FloatArray:
     return np.asarray(successes.reshape(SUBJECTS, CASES, -1).sum(axis=1))
 
 
+@pytest.mark.slow
 def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
     rng = np.random.default_rng(1)
     successes = tosses(subject_rates(rng, EXPERIMENTS), rng)
@@ -65,6 +66,7 @@ def test_for_new_subjects_only_the_cluster_interval_holds() -> None:
     assert 0.84 < binomial < 0.90
 
 
+@pytest.mark.slow
 def test_for_the_same_subjects_again_the_stratified_interval_holds() -> None:
     rng = np.random.default_rng(2)
     rates = subject_rates(rng, 1)
