@@ -16,7 +16,7 @@ def has_room(folder: Path, *, gigabytes: int) -> bool:
     return system.f_bavail * system.f_frsize >= gigabytes << 30 and not system.f_flag & os.ST_NOEXEC
 
 
-# A third of the time would go into making files and waiting until they are on a disk. `--basetemp` names another folder.
+# A third of the time would go into making files and waiting for a disk. `--basetemp` names another folder.
 MEMORY = Path("/dev/shm")
 if has_room(MEMORY, gigabytes=4):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.browser import Browser, browsing
 from tests.workshop import Workshop
 
 # `--hypothesis-profile thorough` has 100 examples of each property.
@@ -55,8 +56,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: many tests wait for processes and sockets."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: many tests wait for processes and sockets."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +80,21 @@ def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where matplotlib keeps its list of fonts, which takes seconds to make; one for all tests and processes."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "matplotlib"
+
+
+@pytest.fixture(scope="session")
+def running_browser() -> Iterator[Browser]:
+    """One browser for all tests of a process; starting it takes longer than most of them."""
+    with browsing() as running:
+        yield running
+
+
+@pytest.fixture
+def browser(running_browser: Browser) -> Browser:
+    """The browser, without what it noted of pages of other tests."""
+    running_browser.complaints.clear()
+    running_browser.requests.clear()
+    return running_browser
 
 
 @pytest.fixture

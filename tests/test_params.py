@@ -129,6 +129,7 @@ def test_numbers_with_more_than_28_digits_are_exact() -> None:
     assert INT.parse_many("1" + "0" * 40 + ":1" + "0" * 39 + "5:1") == [10**40 + i for i in range(6)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("param", "text", "expected"),
     [

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import stat
 import subprocess
 import sys
@@ -77,6 +76,8 @@ class Workshop:
     folder: Path
     capsys: pytest.CaptureFixture[str]
     env: dict[str, str] = field(default_factory=dict)
+    # What ran before the test began is not of it, and need not be looked at when it ends.
+    running_before: frozenset[str] = field(default_factory=lambda: frozenset(running_processes()))
 
     def write(self, name: str, text: str | bytes) -> Path:
         path = self.folder / name
@@ -163,13 +164,19 @@ class Workshop:
     def _processes(self) -> list[str]:
         mark = self.env["HATE_WORKSHOP"].encode()
         found = []
-        for folder in Path("/proc").glob("[0-9]*"):
+        for number in running_processes() - self.running_before:
+            folder = Path("/proc", number)
             try:
-                if folder.name != str(os.getpid()) and mark in (folder / "environ").read_bytes():
+                if mark in (folder / "environ").read_bytes():
                     found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
             except OSError:
                 continue
         return found
+
+
+def running_processes() -> set[str]:
+    """The numbers of all processes, where the system tells them."""
+    return {path.name for path in Path("/proc").glob("[0-9]*")}
 
 
 def command(words: Sequence[str | Path]) -> list[str]:

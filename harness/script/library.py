@@ -66,8 +66,9 @@ def find_all(libraries: Sequence[str | Path] = ()) -> list[FoundScript]:
     seen: set[Path] = set()
     for site, folder in library_folders(libraries):
         for path in scripts_in(folder):
-            if path.resolve() not in seen and (entry := peek(path, site)) is not None:
-                seen.add(path.resolve())
+            real = path.resolve()
+            if real not in seen and (entry := peek(path, site)) is not None:
+                seen.add(real)
                 scripts.append(entry)
     return scripts
 

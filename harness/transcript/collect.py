@@ -7,6 +7,7 @@ block in which there is another key, or anything wrong, is decoded in full; that
 import gc
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -243,22 +244,26 @@ class _Unexpected:
 
 def _guess_decoder(record: type[Struct], seen: Mapping[str, Iterable[str]]) -> msgspec.json.Decoder[Any] | None:
     """What decodes records without other keys than those seen; objects become structs, which are faster than dicts."""
-    fields: list[Any] = []
     try:
-        for field in msgspec.structs.fields(record):
-            if field.required:
-                fields.append((field.name, field.type))
-            elif field.name in seen and field.name in _OBJECTS:
-                names = {f"key_{number}": key for number, key in enumerate(seen[field.name])}
-                keys = [(name, _OBJECTS[field.name], UNSET) for name in names]
-                inner = msgspec.defstruct(
-                    "_Object", keys, rename=names, forbid_unknown_fields=True, frozen=True, gc=False
-                )
-                fields.append((field.name, inner, inner()))
-            else:
-                fields.append((field.name, field.type if field.name in seen else _Unexpected, UNSET))
+        return _decoder(record, tuple((name, tuple(keys)) for name, keys in seen.items()))
     except ValueError:  # a key with a quote or the like, which no field of a struct may have
         return None
+
+
+# Most files of a command have the same keys, and making a decoder takes longer than reading a short file with it.
+@lru_cache(32)
+def _decoder(record: type[Struct], seen: tuple[tuple[str, tuple[str, ...]], ...]) -> msgspec.json.Decoder[Any]:
+    keys_of, fields = dict(seen), list[Any]()
+    for field in msgspec.structs.fields(record):
+        if field.required:
+            fields.append((field.name, field.type))
+        elif field.name in keys_of and field.name in _OBJECTS:
+            names = {f"key_{number}": key for number, key in enumerate(keys_of[field.name])}
+            keys = [(name, _OBJECTS[field.name], UNSET) for name in names]
+            inner = msgspec.defstruct("_Object", keys, rename=names, forbid_unknown_fields=True, frozen=True, gc=False)
+            fields.append((field.name, inner, inner()))
+        else:
+            fields.append((field.name, field.type if field.name in keys_of else _Unexpected, UNSET))
     return msgspec.json.Decoder(msgspec.defstruct("_Guess", fields, kw_only=True, gc=False))
 
 

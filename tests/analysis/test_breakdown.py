@@ -52,6 +52,7 @@ def asked(shop: Workshop, command: str, *columns: str, style: str = "json") -> A
     return done.json if style == "json" else done.out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_column_is_what_it_is_by_itself(command: str, runs: Workshop) -> None:
     """Design: given twice, `by` is the first and `breakdowns` has all."""
@@ -68,7 +69,7 @@ def test_each_column_is_what_it_is_by_itself(command: str, runs: Workshop) -> No
         assert found.get(name) == alone[0].get(name)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
 def test_every_format_for_people_has_all_columns(style: str, command: str, runs: Workshop) -> None:
@@ -78,6 +79,7 @@ def test_every_format_for_people_has_all_columns(style: str, command: str, runs:
             assert line in both
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_csv_has_a_column_for_each(command: str, runs: Workshop) -> None:
     def rows(*columns: str) -> list[dict[str, str]]:
@@ -92,7 +94,7 @@ def test_csv_has_a_column_for_each(command: str, runs: Workshop) -> None:
     assert sorted(map(key, both)) == sorted(map(key, expected))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_crossed_columns_are_one_column_with_both_values(command: str, runs: Workshop) -> None:
     """Design: a crossed group's `label` is `3 x true`, and its `values` name the columns."""
@@ -137,6 +139,7 @@ def test_the_same_column_twice_is_one(runs: Workshop) -> None:
     assert asked(runs, "compare", "day", "day") == asked(runs, "compare", "day")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["rate", "compare", "compare unpaired"])
 def test_a_picture_of_one_column_leaves_none_out_in_silence(command: str, runs: Workshop) -> None:
     done = runs.call(*COMMANDS[command], "--by", "day", "--by", "light", "--plot", "x.svg")

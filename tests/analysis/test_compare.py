@@ -44,6 +44,7 @@ def test_one_sided_p_values_that_a_paper_misprints(tmp_path: Path, more: int, le
     assert compare_files(a, b).pairs[0].p_one_sided == pytest.approx(p, abs=5e-6)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "plan",
     [Replication(), Replication(fay=0.3), Replication(method="jackknife"), Replication(method="bootstrap", seed=3)],

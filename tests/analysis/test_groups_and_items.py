@@ -108,6 +108,7 @@ def test_a_group_of_one_unit_has_values_and_no_intervals(tmp_path: Path) -> None
     assert all(gap is not None and gap.p_adjusted is None for group in found.by.groups for gap in group.pairs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("statistic", ["tpr", "f1", "auc", "eer"])
 def test_groups_by_another_statistic(tmp_path: Path, statistic: str) -> None:
     """A group has the value of the cases in it."""

@@ -240,7 +240,7 @@ MADE = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("words", MADE)
 def test_whatever_this_program_made_of_a_test_is_sound(words: str, shop: Workshop) -> None:
     train = 'stratum = "truth"\npsu = "writer"\n[train]\ntable = "train.csv"'

@@ -179,6 +179,7 @@ class Scores:
         return [make_scored_cases(self.world.scores(k, lift), self.positive) for k, lift in enumerate((1.5, 1.0))]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("statistic", "point"), [("fnr", "fpr=0.1"), ("rate", "eer"), ("tnr", "fnr=0.2")])
 def test_the_linear_form_knows_that_the_threshold_moves(statistic: str, point: str) -> None:
     """In 120 repetitions values and differences vary as predicted; their standard deviations are known to 6.5 %."""
@@ -268,7 +269,7 @@ def runs_without_ties(world: World, folder: Path, lifts: tuple[float, ...]) -> A
     return aligned(*paths)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("point", ["fpr=0.2", "fnr=0.2", "eer"])
 @pytest.mark.parametrize("name", ["tpr", "fpr", "rate", "f1", "mcc"])
 @experiments(1000, quick=300)

@@ -431,6 +431,7 @@ def test_csv_is_one_tidy_table(shop: Workshop, by: list[str]) -> None:
     assert len(rows) == (8 if by else 2 * len(found["statistics"]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["p.png", "p.svg", "p.pdf"])
 def test_plots_are_written_and_the_same_every_time(shop: Workshop, name: str) -> None:
     path, starts = score_run(shop), {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}

@@ -62,6 +62,7 @@ SAME_AS_JSON: dict[str, tuple[str, Callable[[], Result]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SAME_AS_JSON)
 def test_the_same_as_the_command(runs: Workshop, name: str) -> None:
     words, call = SAME_AS_JSON[name]
@@ -103,6 +104,7 @@ def test_a_description_is_a_page(runs: Workshop) -> None:
     assert "# hdigits" in described.render("table")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -333,6 +335,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_a_line(runs: Workshop, name: str) -> None:
     call, expected = MISTAKES[name]

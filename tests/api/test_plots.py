@@ -141,6 +141,7 @@ def test_a_figure_of_its_own_is_known_to_pyplot_once(data: Workshop) -> None:
     assert sorted(path.name for path in data.folder.iterdir() if path.suffix != ".jsonl") == []
 
 
+@pytest.mark.slow
 def test_a_file_is_what_the_command_writes(data: Workshop) -> None:
     done = data.call("roc", "wise.jsonl", "witty.jsonl", "--plot", "command.svg", "--scores", "scores.svg",
                      "--gnuplot", "command.gp", "--title", "Both", "--label", "wise=W", "--xlim", ",0.5")  # fmt: skip

@@ -100,6 +100,7 @@ def toy(shop: Workshop) -> Workshop:
     return shop
 
 
+@pytest.mark.slow
 def test_a_terminal_has_a_bar_of_what_takes_longer_than_a_moment(toy: Workshop) -> None:
     shown = on_terminal(toy, f"{SLOW}\nharness.run('toy', slow)")
     assert "/6" in shown
@@ -130,6 +131,7 @@ def test_nothing_is_shown_in_a_pipe_unless_asked_for(toy: Workshop) -> None:
     assert piped(toy, f"{QUICK}\nharness.run('toy', quick, progress=True)") == "hate: 6 of 6 in 0 s\n"
 
 
+@pytest.mark.slow
 def test_a_program_that_shows_nothing_imports_neither_rich_nor_ipython(toy: Workshop) -> None:
     loaded = "import sys\nprint([name for name in ('rich', 'IPython') if name in sys.modules], file=sys.stderr)"
     assert piped(toy, f"{SLOW}\nharness.run('toy', slow)\n{loaded}") == "[]\n"
@@ -154,6 +156,7 @@ except Interrupted as error:
     assert piped(toy, carried_on).splitlines()[1].split() == ["6", "3", "3", "0", "0", "0"]
 
 
+@pytest.mark.slow
 def test_what_is_printed_meanwhile_stands_above_the_bar(toy: Workshop) -> None:
     """Also where it appears while an interface runs, whose standard output is another."""
     talking = """

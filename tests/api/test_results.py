@@ -116,6 +116,7 @@ BRIEF: dict[str, tuple[Callable[[], Any], str, Sequence[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", BRIEF)
 def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop: Workshop) -> None:
     make, title, numbers = BRIEF[kind]

@@ -60,6 +60,7 @@ def test_it_has_a_name_and_fits_on_a_screen(name: str) -> None:
     assert len((INTERFACES / name / "interface.py").read_text(encoding="utf-8").splitlines()) <= 60
 
 
+@pytest.mark.sampled(3)
 @each_classifier
 def test_all_four_outcomes_occur(name: str, trained: dict[str, TrainedClassifier], hdigits: Bundle) -> None:
     assert min(tally(hdigits.cases, _labels(trained[name].answers)).values()) > 0

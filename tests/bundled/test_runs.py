@@ -34,6 +34,7 @@ def _lines(transcript: Path) -> list[Record]:
     return [first, *untimed, last]
 
 
+@pytest.mark.sampled(3)
 @each_classifier
 def test_a_run_reproduces_the_published_transcript(name: str, shop: Workshop) -> None:
     """After a change to a script or a classifier, publish again: in the checkout,
@@ -59,6 +60,7 @@ def test_two_workers_give_the_same_transcript_as_one(shop: Workshop) -> None:
     assert _lines(shop.folder / "two.jsonl") == _lines(TRANSCRIPTS / "hdigits" / "wisard.jsonl")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "path",
     [

@@ -29,6 +29,7 @@ def test_list_in_json_has_the_fixed_keys(toy: Workshop) -> None:
     assert found["hdigits"]["cases"] == 1434
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", [[], ["--interfaces"], ["--transcripts"]])
 @pytest.mark.parametrize("style", TABULAR)
 def test_list_in_every_format(style: str, what: list[str], toy: Workshop) -> None:
@@ -85,6 +86,7 @@ def test_libraries(how: str, shop: Workshop, monkeypatch: pytest.MonkeyPatch) ->
     assert "no version 2" in shop.call("run", "far-toy@2", *words).err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("style", ["table", "plain", "json", "md"])
 def test_describe(style: str, shop: Workshop) -> None:
     done = shop.call("describe", "hdigits", "--format", style)
@@ -214,6 +216,7 @@ def test_check_warns_of_training_inputs_among_the_cases(toy: Workshop) -> None:
     assert "warning: 1 test inputs are training material too, such as that of case 'c3'" in done.out
 
 
+@pytest.mark.slow
 def test_a_new_interface_runs(shop: Workshop) -> None:
     """README: `hate new interface`, then `hate run hdigits`, in an empty folder, with the installed command."""
     for words in (["new", "interface"], ["check", "interface.py"], ["run", "hdigits", "--format", "json"]):
@@ -249,6 +252,7 @@ def test_a_new_script_is_valid_and_runs(shop: Workshop) -> None:
     assert "small letters" in shop.call("new", "script", "My Test").err
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
     done = shop.hate("completion", shell)
@@ -256,7 +260,7 @@ def test_completion_prints_a_script(shell: str, shop: Workshop) -> None:
     assert "_HATE_COMPLETE" in done.out
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -298,6 +302,7 @@ def imported(shop: Workshop, *words: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"]])
 def test_help_imports_nothing_heavy(words: list[str], shop: Workshop) -> None:
     """Design: `hate --help` imports none of numpy, scipy, requests."""

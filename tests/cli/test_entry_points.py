@@ -84,7 +84,7 @@ def test_a_command_of_another_package(shop: Workshop, packages: Packages) -> Non
     ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "code", "message"),
     [
@@ -196,7 +196,7 @@ class {name.capitalize()}Options(OptionSet):
 ASKED = 'agreed: bool = option("--agreed", default=False)'
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "extends", "message"),
     [

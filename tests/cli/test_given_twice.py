@@ -59,6 +59,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("path", "option"), OPTIONS)
 def test_two_values_of_an_option_are_refused(path: tuple[str, ...], option: click.Option, toy: Workshop) -> None:
     values = two_values(option)

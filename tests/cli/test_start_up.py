@@ -18,7 +18,7 @@ print(status, *(name for name in slow if name in sys.modules))
 NUMBERS = ["numpy", "scipy"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -69,6 +69,7 @@ def test_python_with_errors(shop: Workshop, cluster: DaskProcesses) -> None:
     assert inline == spread
 
 
+@pytest.mark.slow
 def test_a_time_limit_and_several_answers(shop: Workshop, cluster: DaskProcesses) -> None:
     shop.script(6)
     shop.interface(
@@ -111,6 +112,7 @@ def test_a_run_is_resumed_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -
     assert shop.run("--resume", "--cluster", cluster.address, output="torn.jsonl") == whole
 
 
+@pytest.mark.slow
 def test_a_sweep_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
     shop.script(20)
     shop.interface(
@@ -175,6 +177,7 @@ class Echo(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_folds_on_a_cluster(shop: Workshop, cluster: DaskProcesses) -> None:
     """Side by side, with the transcripts of a run in this process, and an interrupted one is carried on with."""
     shop.script(30, sections='[train]\ntable = "train.csv"\n')

@@ -21,6 +21,7 @@ def answering(text: str) -> str:
     return f"NAME = 'mine'\ndef answer(case, params):\n    return {text}\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

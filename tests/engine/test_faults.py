@@ -22,6 +22,7 @@ LETHAL = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("how", "words"), [("exit", ("--timeout", "60")), *((how, ("-j", "2")) for how in LETHAL)], ids=str
 )
@@ -197,6 +198,7 @@ def test_other_commands_are_interrupted_too(words: list[str], waiting: Workshop)
     assert (process.returncode, err) == (143, "hate: terminated\n")
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_a_program_gets_ready_leaves_nothing_behind(shop: Workshop) -> None:
     shop.script()
     shop.stream("", whole="import pathlib, time\npathlib.Path('waiting').touch()\ntime.sleep(1000)\n")
@@ -205,6 +207,7 @@ def test_an_interrupt_while_a_program_gets_ready_leaves_nothing_behind(shop: Wor
     assert err == "hate: terminated\n"
 
 
+@pytest.mark.slow
 def test_an_interface_cannot_swallow_an_interrupt(shop: Workshop) -> None:
     shop.script()
     shop.interface(
@@ -273,6 +276,7 @@ DIFFERENT = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("what", DIFFERENT)
 @pytest.mark.parametrize("mode", ["--resume", "--retry-errors"])
@@ -331,6 +335,7 @@ def test_retry_errors_of_an_incomplete_transcript(toy: Workshop) -> None:
     assert "finish it with --resume first" in done.err
 
 
+@pytest.mark.slow
 def test_an_interrupted_retry_leaves_the_old_transcript_and_can_be_resumed(toy: Workshop) -> None:
     toy.interface(
         "import pathlib, time\ndef answer(case, params):\n    if not pathlib.Path('again').exists(): raise ValueError\n"
@@ -438,6 +443,7 @@ def test_a_full_disk(name: str, shop: Workshop) -> None:
         assert shop.run("--resume", output=name) == good
 
 
+@pytest.mark.slow
 def test_a_disk_without_room_for_the_first_line(toy: Workshop) -> None:
     good = toy.run(output="expected.jsonl")
     with tiny_disk(toy.folder / "disk", "16k"):
@@ -464,6 +470,7 @@ def test_a_locked_transcript_is_not_overwritten(toy: Workshop) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_output_that_nobody_reads(toy: Workshop) -> None:
     """`hate ... | head`: the run is finished and saved, and nothing is err about the pipe."""
     read, write = os.pipe()

@@ -100,6 +100,7 @@ def test_an_engine_of_another_package_runs_cases(shop: Workshop) -> None:
     assert "--relay" not in shop.hate("show", "--help").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("packages")
 def test_the_same_in_python(shop: Workshop) -> None:
     plain = plain_run(shop)
@@ -147,7 +148,7 @@ def test_answers_from_a_file_need_no_engine(shop: Workshop, packages: Packages) 
     assert not (shop.folder / "log").exists()
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "engine", "message"),
     [
@@ -181,7 +182,7 @@ def test_a_broken_engine_is_an_error_of_one_line(
     assert message in done.err
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

@@ -106,6 +106,7 @@ def test_resuming_finished_folds_runs_nothing(learner: Workshop) -> None:
     assert "nothing was left to run" in done.err
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_what_is_finished_and_how_to_carry_on(learner: Workshop) -> None:
     code, err = stopped(learner, signal.SIGINT, "-o", "out.jsonl")
     assert code == 130
@@ -184,6 +185,7 @@ DIFFERENT = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["--resume", "--retry-errors"])
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_folds_of_another_run_are_refused_before_anything_runs(what: str, mode: str, learner: Workshop) -> None:

@@ -20,6 +20,7 @@ def answer(case, params):
 """
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_the_records(shop: Workshop) -> None:
     """Design: records are in case order, whatever the number of workers."""
     shop.script(60)
@@ -63,6 +64,7 @@ def test_the_header_says_what_was_run(shop: Workshop) -> None:
     assert (header["repeat"], header["limit"]) == (2, 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("rule", "outcomes"), [("failure", ["FN", "FP"]), ("refuse", ["FN", "TN"])])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_error_rules(rule: str, outcomes: list[str], jobs: str, shop: Workshop) -> None:

@@ -96,7 +96,7 @@ HANGS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", HANGS)
 def test_a_time_limit_kills_it_and_its_children(how: str, jobs: str, shop: Workshop) -> None:

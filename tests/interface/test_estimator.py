@@ -43,7 +43,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", MODELS)
 def test_predictions_and_accuracy_are_those_of_scikit_learn(
     kind: str, digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
@@ -88,6 +88,7 @@ def with_words(shop: Workshop, rows: str = "id,input,expect\n1,good day,praise\n
     shop.script(rows=rows, sections='[train]\ntable = "train.csv"')
 
 
+@pytest.mark.slow
 def test_a_fitted_estimator_is_used_as_it_is(
     digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop
 ) -> None:
@@ -366,7 +367,7 @@ TRAINING: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("mistake", TRAINING)
 def test_mistakes_in_training_are_one_line_and_leave_no_transcript(
     mistake: str, digits: CaseSet, shop: Workshop

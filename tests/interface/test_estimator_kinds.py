@@ -130,6 +130,7 @@ UNFIT: dict[str, tuple[str, Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", UNFIT)
 def test_models_that_cannot_answer_are_refused(kind: str, shop: Workshop) -> None:
     task, make, text = UNFIT[kind]

@@ -242,6 +242,7 @@ FAILURES: dict[str, tuple[Callable[[Handler], None], str, str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("words", [(), ("--timeout", "30")], ids=["", "limited"])
 @pytest.mark.parametrize("what", FAILURES)
 def test_a_failure_is_an_error_of_its_case_only(

@@ -48,6 +48,7 @@ def test_every_form_gives_the_same_answers(shape: str, toy: Workshop, expected: 
     assert toy.run() == expected
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", ["class", "batches of two", "a neighbour"])
 def test_every_form_works_in_workers(shape: str, toy: Workshop, expected: list[Record]) -> None:
     toy.write("neighbour.py", ECHO)
@@ -138,6 +139,7 @@ def test_a_bad_answer_is_an_error_of_its_case_only(what: str, toy: Workshop, exp
     assert [r for r in records if r["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ["exits", "half a character", "half a character in an error", "numpy NaN"])
 def test_a_bad_answer_in_a_worker_is_the_same(what: str, toy: Workshop) -> None:
     act, _, _ = ANSWERS[what]
@@ -185,6 +187,7 @@ class Mine:
 """
 
 
+@pytest.mark.sampled(3)
 @each_mode
 def test_a_class_learns_answers_and_closes(words: tuple[str, ...], shop: Workshop) -> None:
     """docs/reference/interfaces.md: train once per worker with labels, answer without them, close at the end."""
@@ -220,6 +223,7 @@ def test_names_and_versions(shop: Workshop) -> None:
     assert load_interface("wisard").name == "wisard"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("more", [(), ("--isolate",), ("-j", "2")])
 def test_links_to_code_and_paper_are_in_the_header(toy: Workshop, more: tuple[str, ...]) -> None:
     toy.interface(f'CODE = "https://code.example.org/mine"\nPAPER = "https://papers.example.org/7"\n{ECHO}')

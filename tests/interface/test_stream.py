@@ -46,6 +46,7 @@ GOOD_BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @each_window
 @pytest.mark.parametrize("how", GOOD_BODIES)
 def test_good_programs(how: str, in_flight: int, six_cases: Workshop, expected: list[Record]) -> None:
@@ -104,7 +105,7 @@ BAD_ACTS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("in_flight", [1, 16])
 @pytest.mark.parametrize("what", BAD_ACTS)
 def test_a_mistake_is_an_error_of_its_case_only(
@@ -160,6 +161,7 @@ NOT_READY = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", NOT_READY)
 def test_a_program_that_does_not_get_ready_is_reported_at_once(how: str, jobs: str, six_cases: Workshop) -> None:

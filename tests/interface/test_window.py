@@ -53,6 +53,7 @@ def wrong_answers(records: list[dict[str, object]], guilty: dict[str, str]) -> l
     return [case for case, actual in answers.items() if actual != f"x{str(case)[1:]}"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [("--timeout", "1.5"), ("-j", "2", "--timeout", "1.5")], ids=["one", "two"])
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_only_the_guilty_have_errors_and_every_case_runs_once(
@@ -79,6 +80,7 @@ def test_a_case_that_closes_the_pipe_of_the_answers(shop: Workshop) -> None:
     assert wrong_answers(records, guilty) == []
 
 
+@pytest.mark.slow
 def test_a_repeated_case_is_blamed_for_the_turn_that_failed(shop: Workshop) -> None:
     """Two turns of a case have the same id, and are in flight together."""
     shop.script(60)
@@ -89,6 +91,7 @@ def test_a_repeated_case_is_blamed_for_the_turn_that_failed(shop: Workshop) -> N
     assert calls == Counter({f"c{n} {turn}": 1 for n in range(60) for turn in (1, 2, 3)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_in_a_batch_only_the_guilty_have_errors(jobs: str, shop: Workshop) -> None:
     """Any case of the oldest batch may be to blame: those are asked again, one at a time."""
@@ -100,6 +103,7 @@ def test_in_a_batch_only_the_guilty_have_errors(jobs: str, shop: Workshop) -> No
     assert wrong_answers(records, guilty) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_from_outside_costs_one_case(shop: Workshop) -> None:
     """As the kernel does when memory is short."""
     shop.script(COUNT)

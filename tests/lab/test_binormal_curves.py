@@ -162,6 +162,7 @@ def test_a_group_without_a_curve_has_no_value() -> None:
     assert np.isfinite(values).tolist() == [True, False]
 
 
+@pytest.mark.sampled(3)
 @experiments(1000, quick=60)
 @pytest.mark.parametrize(("area", "units"), [(0.8, 0), (0.95, 0), (0.9, 20)])
 def test_intervals_cover(area: float, units: int, experiments: int) -> None:

@@ -64,6 +64,7 @@ def test_235_of_256_at_rank_3() -> None:
     assert round(float(cmc(ranks, limit=3).bands.rate[2]), 3) == 0.918
 
 
+@pytest.mark.slow
 def test_the_command(shop: Workshop) -> None:
     write_matrix(people_matrix(20, 4), shop.folder)
     words = ("methods", "alg.npy", "--gallery", "image=0", "--probe", "image!=0", "--stratum", "subject")

@@ -72,6 +72,7 @@ def test_both_kinds_of_effects_are_those_of_whole_matrices() -> None:
         assert written_out(rows, beta, sd[0], sd[1] + step) > least
 
 
+@pytest.mark.slow
 def test_standard_errors_are_the_curvature_of_whole_matrices() -> None:
     """The second derivatives of the deviance over all parameters, by differences of their own."""
     rows = herds()

@@ -175,6 +175,7 @@ def step(drawn: tuple[npt.NDArray[np.bool_], IntArray, IntArray], rng: np.random
     return mixing(success, make_trials(group, repetition, rng=rng, **options), rng=rng, permutations=PERMUTATIONS)[0]
 
 
+@pytest.mark.slow
 @experiments(40, quick=16)
 def test_the_papers_three_steps_and_its_figure_4(experiments: int) -> None:
     """All designs fail; shuffling over time leaves too little variance; groups by image fit; new groups: clusters."""
@@ -265,6 +266,7 @@ def test_cofactors_explain_what_they_added() -> None:
     assert 0.4 < np.mean(within) < 0.8
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.02, 0.01, 0.001, 1 / 3, 0.07])
 def test_a_rejection_needs_enough_permutations(alpha: float) -> None:
     """The trials of each half agree and the halves do not: no exchange has a larger variance, so p is the smallest."""

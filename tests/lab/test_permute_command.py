@@ -76,11 +76,13 @@ def test_csv_has_every_rank(faces: Workshop) -> None:
     assert len(done.out.splitlines()) == 11
 
 
+@pytest.mark.slow
 def test_a_seed_makes_it_the_same_in_another_process(faces: Workshop) -> None:
     words = ("permute", "a.npy", "--experiments", "80", "--seed", "5", "--format", "json")
     assert faces.call(*words).json == faces.hate(*words).json
 
 
+@pytest.mark.slow
 def test_both_ways_of_drawing_and_a_picture(faces: Workshop) -> None:
     done = faces.call("permute", "a.npy", "b.npy", "--experiments", "300", "--sampling", "both",
                       "--plot", "p.png", "--format", "json")  # fmt: skip

@@ -87,6 +87,7 @@ def test_runs_take_halves_and_are_drawn(weather: Workshop) -> None:
     assert (weather.folder / "u.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("style", ["table", "plain", "md", "tex"])
 def test_the_text_says_what_is_rejected_and_what_to_try(weather: Workshop, style: str) -> None:
     done = weather.call("urn", "w.jsonl", "--group", "subject", "--trial", "time", "--permutations", "99",
@@ -265,6 +266,7 @@ def repeated(shop: Workshop) -> Workshop:
     return shop
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [[], ["--param", "step=2"], ["--limit", "96", "-j", "2"], ["-o", "mine.jsonl"]])
 def test_a_test_is_run_first(repeated: Workshop, words: list[str]) -> None:
     """As with `hate roc`: the result is that of its transcript."""

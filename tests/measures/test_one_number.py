@@ -93,6 +93,7 @@ def assert_same(one: Json, other: Json, keys: Sequence[str] = ("estimate", "se",
     assert one["interval"] == pytest.approx(other["interval"], rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_command_reports_the_same_rate(shop: Workshop, name: str) -> None:
     design = DESIGNS[name]
@@ -135,6 +136,7 @@ def test_weights_of_single_cases_need_a_transcript(shop: Workshop) -> None:
     assert "; weighted rate 0." in shop.call("test", "toy").out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_recall_of_a_class_is_its_rate(shop: Workshop, name: str) -> None:
     design = DESIGNS[name]

@@ -115,7 +115,7 @@ def test_equal_error_rates_are_those_of_a_loop_over_thresholds(tmp_path: Path) -
         assert run.value == pytest.approx(eer_by_loop(world.positive, scores, np.ones(world.n)), abs=1e-12)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("complements", [False, True])
 @pytest.mark.parametrize("name", [*STATISTICS])
 def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str, complements: bool) -> None:
@@ -155,7 +155,7 @@ def test_errors_are_those_of_a_loop_over_half_samples(tmp_path: Path, name: str,
     assert pair.replicates == len(estimates) // (2 if complements and linear else 1)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("method", ["brr", "jackknife", "bootstrap", "linearised"])
 @pytest.mark.parametrize("name", OUTCOME_STATISTICS)
 def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, method: str) -> None:
@@ -170,6 +170,7 @@ def test_all_pairs_at_once_are_each_pair_by_itself(tmp_path: Path, name: str, me
         assert pair.estimate.df == alone.df
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["precision", "balanced", "f1", "mcc", "kappa"])
 def test_the_linear_form_is_close_to_replication(tmp_path: Path, name: str) -> None:
     world = World(strata=60, size=10, seed=8)
@@ -227,6 +228,7 @@ def test_without_strata_curves_use_the_linear_form(tmp_path: Path) -> None:
     assert {pair.estimate.method for pair in found.pairs if pair.estimate} == {"linearised"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*STATISTICS])
 def test_the_order_of_runs_only_changes_the_sign(tmp_path: Path, name: str) -> None:
     a, b = World(seed=11).runs(tmp_path, (1.5, 0.7))

@@ -10,6 +10,7 @@ from tests.workshop import Workshop
 CURVES = {"roc": ("fpr", "tpr"), "det": ("fpr", "fnr"), "pr": ("tpr", "precision"), "froc": ("fppi", "recall")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", CURVES)
 def test_some_points_are_of_the_curve_and_have_its_ends(shop: Workshop, all_runs: AllRuns, command: str) -> None:
     taken = 0

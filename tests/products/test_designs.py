@@ -84,7 +84,7 @@ def _not_finite(text: str) -> float:
     raise AssertionError(f"{text} is not JSON")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("call", "subject", "design"), _cube(fast=True))
 def test_answers_are_coherent_or_refused(
     shop: Workshop, all_runs: AllRuns, call: str, subject: str, design: str
@@ -150,6 +150,7 @@ def _contradictions(answer: Any) -> Iterator[str]:
                 yield f"{pair['a']} and {pair['b']}: p = {found['p_value']}, {low} to {high}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.xfail(strict=True, reason="Answers that hold: p and the interval come from two procedures")
 @pytest.mark.parametrize(
     ("call", "subject", "design"),
@@ -173,7 +174,7 @@ def test_gaps_differ_by_what_is_possible(shop: Workshop, all_runs: AllRuns) -> N
     assert -1 <= low <= found["estimate"] <= high <= 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("design", [name for name in DESIGNS if refusal("compare", "label", name) is None])
 def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: AllRuns, design: str) -> None:
     subject = list(SUBJECTS)[-list(DESIGNS).index(design) % len(SUBJECTS)]

@@ -55,6 +55,7 @@ def asked(name: str, command: str) -> tuple[Word, list[str]]:
     return word, [text for key, value in others.items() for text in (f"--{key.replace('_', '-')}", str(value))]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "command", "subject", "design"), products())
 def test_the_rest_is_as_without_it(
     shop: Workshop, all_runs: AllRuns, name: str, command: str, subject: str, design: str

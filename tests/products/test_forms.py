@@ -304,7 +304,7 @@ def test_every_command_that_takes_transcripts_is_asked(shop: Workshop) -> None:
     assert takers("hdigits/wisard") == takers("zebra") - {"status"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(23)
 @pytest.mark.parametrize("command", QUESTIONS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_changes_no_answer(place_of: Callable[[str], Place], form: str, command: str) -> None:
@@ -326,7 +326,7 @@ def test_a_form_changes_no_answer_of_any_task(place_of: Callable[[str], Place], 
             same(place, form, command)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("command", QUESTIONS)
 def test_a_run_without_its_last_line_is_refused_or_said(place_of: Callable[[str], Place], command: str) -> None:
     """With `--partial`, where there is such an option, the answer is that for the whole run: no case is missing."""

@@ -60,7 +60,7 @@ def _hold(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: s
     assert list(differences(without(one, *how.but), without(other, *how.but))) == []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("law", "subject", "question"), _held(fast=True))
 def test_nothing_changes_if(shop: Workshop, all_runs: AllRuns, law: str, subject: str, question: str) -> None:
     _hold(shop, all_runs, law, subject, question, every=4)
@@ -93,7 +93,7 @@ def _opposite(value: Any) -> Any:
     return [-one for one in reversed(value)] if isinstance(value, list) else None if value is None else -value
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_swapped_runs_have_the_opposite_difference(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     """By every measure of the registry; and the same run is better, in numbers and in words."""
@@ -107,6 +107,7 @@ def test_swapped_runs_have_the_opposite_difference(shop: Workshop, all_runs: All
     assert len({tuple(sorted(line for line in some if " better than " in line)) for some in lines}) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_pairs_of_three_runs(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     """They are the same in any order of the runs and, but for multiplicity, the same as those of two runs alone."""
@@ -125,6 +126,7 @@ def test_pairs_of_three_runs(shop: Workshop, all_runs: AllRuns, subject: str) ->
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_run_is_rated_the_same_beside_others(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a, b, _ = all_runs.of(subject).paths
@@ -133,6 +135,7 @@ def test_a_run_is_rated_the_same_beside_others(shop: Workshop, all_runs: AllRuns
     assert list(differences(alone["transcripts"][0], beside["transcripts"][1])) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_run_is_not_better_than_itself(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a = all_runs.of(subject).paths[0]
@@ -155,6 +158,7 @@ def _called(name: str) -> Callable[[Record], Record]:
     return lambda header: header | {"algorithm": header["algorithm"] | {"name": name}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_groups_are_the_runs_of_their_cases(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a = all_runs.of(subject).paths[0]
@@ -166,6 +170,7 @@ def test_groups_are_the_runs_of_their_cases(shop: Workshop, all_runs: AllRuns, s
     assert groups[1]["cases"] == alone["tests"] == 16
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_column_with_one_value_makes_one_group_of_all_cases(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a, b, _ = all_runs.of(subject).paths
@@ -199,7 +204,7 @@ def _estimates(node: Any, at: str = "") -> Iterator[tuple[str, Record]]:
         yield from _estimates(child, f"{at}.{key}")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_more_confidence_gives_wider_intervals(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     paths = all_runs.of(subject).paths[:2]
@@ -241,7 +246,7 @@ def _doubled(records: list[Record]) -> list[Record]:
     return [*records, *map(copy, records)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a, b, _ = all_runs.of(subject).paths
@@ -275,6 +280,7 @@ def test_one_stratum_is_no_stratum(shop: Workshop, all_runs: AllRuns) -> None:
         assert mine["df"] == other[name]["df"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weights", ["cases", "weight", "noise"])
 def test_a_perfect_detector_is_perfect_with_any_weights(shop: Workshop, all_runs: AllRuns, weights: str) -> None:
     """The last of 101 recalls is 1, which sums of weights reach but for their last digit."""
@@ -316,6 +322,7 @@ def test_only_the_order_of_scores_counts(shop: Workshop, all_runs: AllRuns, turn
         assert list(differences(without(one, *scaled), without(other, *scaled))) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("subject", "question"), QUESTIONS[::17])
 def test_the_same_words_print_the_same_bytes(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
     call = CALLS[question]

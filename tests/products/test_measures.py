@@ -56,6 +56,7 @@ def test_every_measure_is_had_by_some_subject() -> None:
     assert set(chosen().values()) == set(SUBJECTS)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_rate_has_a_number_or_a_reason(shop: Workshop, all_runs: AllRuns, rated: Rated, name: str) -> None:
     runs = all_runs.of(name)
@@ -85,6 +86,7 @@ def _refuses_the_others(shop: Workshop, runs: Runs) -> None:
         assert rule.says in str(caught.value), f"{runs.subject.name}, {statistic}"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("rule", REFUSALS, ids=lambda one: f"{one.command}: {one.says}")
 def test_every_refusal_is_a_line_with_its_reason(shop: Workshop, all_runs: AllRuns, rule: Refusal) -> None:
     """Of the first measure and subject that it is of; if there is none, it is to be taken out of the table."""
@@ -113,6 +115,7 @@ def commands_of(command: str, runs: Runs) -> list[list[str | Path]]:
     return [["rate", *runs.paths, "--statistic"], compare, ["report", *runs.paths, "-o", "page.md", "--statistic"]]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("speed", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_group_has_the_number_of_a_run_on_its_cases(shop: Workshop, all_runs: AllRuns, name: str, speed: str) -> None:
@@ -147,7 +150,7 @@ def _part(shop: Workshop, path: Path, group: str) -> Path:
     return rewrite(path, shop.folder / f"{group}.jsonl", header=header, order=order)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
 def test_compare_has_the_numbers_of_rate(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -161,6 +164,7 @@ def test_compare_has_the_numbers_of_rate(
     assert len(found["pairs"]) == 3
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "statistic"), products(one_of_a_kind()))
 def test_runs_that_are_not_matched_have_the_numbers_of_rate(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -176,7 +180,7 @@ def test_runs_that_are_not_matched_have_the_numbers_of_rate(
         assert pair["replication"]["se"] == pytest.approx(math.hypot(*errors), rel=1e-9), where
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "statistic"), products(one_of_a_kind()))
 def test_weights_designs_baselines_and_margins_change_no_number(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -235,7 +239,7 @@ def _better(pair: Any, a: float, b: float, measure: Measure) -> str | None:
     return str(pair["a" if (a > b) == measure.larger_is_better else "b"])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_python_has_the_numbers_of_the_commands(shop: Workshop, all_runs: AllRuns, rated: Rated, name: str) -> None:
     """By default and by name: what counts in the test."""
@@ -250,6 +254,7 @@ def test_python_has_the_numbers_of_the_commands(shop: Workshop, all_runs: AllRun
             assert one["value"] == of_rate["estimate"], f"{name}, harness.rate"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("statistic", ["pass@5", "majority@5", "pass@2", "rate"])
 def test_measures_of_several_answers(shop: Workshop, all_runs: AllRuns, statistic: str) -> None:
     runs = all_runs.of("label", "--repeat", "5")

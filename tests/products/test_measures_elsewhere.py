@@ -45,7 +45,7 @@ def _rated(shop: Workshop, rated: Rated, runs: Runs, statistic: str, done: Done)
     return measured
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
 def test_a_sweep_of_one_setting_has_the_number_of_its_run(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -79,6 +79,7 @@ def test_what_is_refused_is_refused_before_anything_runs(shop: Workshop, command
         assert (shop.folder / "asked").exists() == (status == 0), statistic
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "statistic"), products(one_of_a_kind()))
 def test_tuning_one_setting_has_the_number_of_its_run(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str
@@ -105,7 +106,7 @@ CURVES = {
 NO_MEASURE = {("boxes", "average_precision")}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("command", CURVES)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_summaries_of_curves_are_measures(

@@ -15,6 +15,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_thresholds_are_those_of_the_curve(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     paths = all_runs.of(subject).paths[:2]

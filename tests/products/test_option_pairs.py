@@ -231,6 +231,7 @@ def test_every_two_options_that_may_stand_together_do(shop: Workshop, all_runs: 
     checked(shop, all_runs, command, rows(command)[FAST:])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", CALLS)
 def test_what_may_not_stand_together_is_refused(shop: Workshop, all_runs: AllRuns, command: str) -> None:
     desk = Desk(shop, all_runs, command)

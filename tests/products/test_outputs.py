@@ -335,7 +335,7 @@ def test_every_command_with_formats_is_asked() -> None:
     assert found == asked | NOT_ASKED.keys()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_formats_say_the_same(shop: Workshop, all_runs: AllRuns, question: str) -> None:
     """On the first subject that the command takes, beginning with another one for every question."""

@@ -101,6 +101,7 @@ def url(shop: Workshop) -> Iterator[Callable[[Path], str]]:
         yield lambda path: server.url(f"/{path.relative_to(shop.folder).as_posix()}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("way", "name"),
     [

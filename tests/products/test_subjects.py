@@ -12,7 +12,7 @@ def test_every_task_has_a_subject() -> None:
     assert {subject.task for subject in SUBJECTS.values()} == set(TASKS)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_runs_differ_and_can_be_told_apart(shop: Workshop, all_runs: AllRuns, name: str) -> None:
     """Errors of all kinds occur, or a measure that counts them would agree with one that does not."""

@@ -2,14 +2,13 @@
 
 import base64
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import harness
+from tests.browser import Browser
 from tests.report.runs import hostile_run, scored_run
-from tests.server.browser import Browser, browsing
 
 WIDTHS = {"desk": (1280, 900, False), "phone": (390, 844, True), "small phone": (320, 568, True)}
 OVERFLOW = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
@@ -41,37 +40,40 @@ MIN_CONTRAST = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
+class Pages:
+    """Reports of one run, of several, of hostile ones, and of one with a scale, each made when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._addresses: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._addresses:
+            path = self._folder / f"{name}.html"
+            harness.make_report(self._runs(name)).write(path)  # type: ignore[arg-type]
+            self._addresses[name] = path.as_uri()
+        return self._addresses[name]
+
+    def _runs(self, name: str) -> list[str] | list[Path]:
+        if name == "one":
+            return ["hdigits/wisard"]
+        if name == "several":
+            return ["hdigits/wisard", "hdigits/warlock", "hdigits/witch"]
+        if name == "hostile":
+            return [hostile_run(self._folder / f"h{number}.jsonl", number) for number in (1, 2, 3)]
+        return [scored_run(self._folder / f"{name}.jsonl", 400) for name in ("a", "bb")]
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The addresses of reports of one run, of several, of hostile ones, and of one with a scale."""
-    folder = tmp_path_factory.mktemp("reports")
-    given = {
-        "one": ["hdigits/wisard"],
-        "several": ["hdigits/wisard", "hdigits/warlock", "hdigits/witch"],
-        "hostile": [hostile_run(folder / f"h{number}.jsonl", number) for number in (1, 2, 3)],
-        "scores": [scored_run(folder / f"{name}.jsonl", 400) for name in ("a", "bb")],
-    }
-    addresses = {}
-    for name, transcripts in given.items():
-        path = folder / f"{name}.html"
-        harness.make_report(transcripts).write(path)  # type: ignore[arg-type]
-        addresses[name] = path.as_uri()
-    return addresses
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["one", "several", "hostile", "scores"])
-def test_a_report_fits_its_screen(browser: Browser, pages: dict[str, str], name: str, width: str) -> None:
+def test_a_report_fits_its_screen(browser: Browser, pages: Pages, name: str, width: str) -> None:
     columns, rows, phone = WIDTHS[width]
-    browser.complaints.clear()
-    browser.requests.clear()
     browser.size(columns, rows, phone=phone)
     browser.open(pages[name])
     assert browser.find("innerWidth") == columns
@@ -82,9 +84,10 @@ def test_a_report_fits_its_screen(browser: Browser, pages: dict[str, str], name:
     assert len([url for url in browser.requests if url.startswith("file:")]) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["one", "several"])
-def test_text_stands_out_in_light_and_dark(browser: Browser, pages: dict[str, str], name: str, scheme: str) -> None:
+def test_text_stands_out_in_light_and_dark(browser: Browser, pages: Pages, name: str, scheme: str) -> None:
     browser.size(1280, 900, phone=False)
     browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     try:
@@ -97,7 +100,7 @@ def test_text_stands_out_in_light_and_dark(browser: Browser, pages: dict[str, st
         browser.ask("Emulation.setEmulatedMedia", features=[])
 
 
-def test_a_heading_sorts_its_table(browser: Browser, pages: dict[str, str]) -> None:
+def test_a_heading_sorts_its_table(browser: Browser, pages: Pages) -> None:
     browser.size(1280, 900, phone=False)
     browser.open(pages["several"])
     names = "[...document.querySelectorAll('#ranking > .table tbody th')].map(one => one.textContent).join(' ')"
@@ -108,7 +111,7 @@ def test_a_heading_sorts_its_table(browser: Browser, pages: dict[str, str]) -> N
         assert browser.find(names) == wanted
 
 
-def test_all_is_there_without_scripts(browser: Browser, pages: dict[str, str]) -> None:
+def test_all_is_there_without_scripts(browser: Browser, pages: Pages) -> None:
     browser.ask("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(pages["several"])
@@ -120,10 +123,9 @@ def test_all_is_there_without_scripts(browser: Browser, pages: dict[str, str]) -
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_the_data_of_a_figure_is_downloaded(browser: Browser, pages: dict[str, str], tmp_path: Path) -> None:
+def test_the_data_of_a_figure_is_downloaded(browser: Browser, pages: Pages, tmp_path: Path) -> None:
     browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
     browser.open(pages["one"])
-    browser.complaints.clear()
     browser.click("#curve figure a[download]")
     browser.wait_for("Browser.downloadProgress", lambda params: params["state"] == "completed")
     [path] = tmp_path.iterdir()
@@ -131,9 +133,9 @@ def test_the_data_of_a_figure_is_downloaded(browser: Browser, pages: dict[str, s
     assert browser.complaints == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "several"])
-def test_a_report_prints_on_a4(browser: Browser, pages: dict[str, str], name: str) -> None:
+def test_a_report_prints_on_a4(browser: Browser, pages: Pages, name: str) -> None:
     browser.open(pages[name])
     data = base64.b64decode(browser.ask("Page.printToPDF", preferCSSPageSize=True)["data"])
     boxes = {tuple(map(float, box.split())) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", data)}

@@ -65,7 +65,7 @@ def chart(scale: str = "linear", step: str = "") -> Chart:
 SCALES = ("linear", "log", "log2", "normal")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("step", ["", "pre", "post"])
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_drawer_takes_every_scale(tmp_path: Path, scale: str, step: str) -> None:

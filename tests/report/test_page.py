@@ -166,7 +166,7 @@ KINDS: dict[str, Callable[[Path], Sequence[str | Path]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_every_kind_is_well_made(shop: Workshop, kind: str) -> None:
     page = page_of(shop, *KINDS[kind](shop.folder))
@@ -358,6 +358,7 @@ def test_every_run_stands_out_on_its_paper(paper: str, colours: tuple[str, ...])
         assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
 
 
+@pytest.mark.slow
 def test_a_run_has_one_colour_everywhere(shop: Workshop) -> None:
     """In the picture of a command, in its gnuplot script, and in a report."""
     names = ("hdigits/wisard", "hdigits/witch")

@@ -58,6 +58,7 @@ def test_curves_are_drawn_the_same_every_time(
     assert b"CreationDate" not in pages[0]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("command", "axes"), [("roc", "linear"), ("roc", "log"), ("det", "normal"), ("det", "linear")])
 def test_the_band_drawn_is_the_one_at_each_false_positive_rate(
     shop: Workshop, transcripts: list[Path], monkeypatch: pytest.MonkeyPatch, command: str, axes: str
@@ -168,6 +169,7 @@ print(status, sorted({{"numpy", "scipy", "matplotlib"}} & set(sys.modules)), fil
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "loaded"),
     [(["--help"], []), (["roc", "--help"], []), (["confusion", "--help"], []), (["cmc", "--help"], [])],

@@ -71,6 +71,7 @@ def legends(picture: Picture) -> list[Legend]:
 KINDS = ("roc", "det", "pr")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("count", "width"),
@@ -126,6 +127,7 @@ def test_no_curve_is_dashed_like_the_line_that_no_threshold_reaches() -> None:
     assert len({(n % len(COLOURS), n % len(DASHES)) for n in range(20)}) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [3.5, pytest.param(7.16, marks=pytest.mark.slow)])
 def test_hostile_names_are_drawn_as_text(tmp_path: Path, width: float) -> None:
     found = curves_of(tmp_path, HOSTILE)
@@ -173,7 +175,7 @@ def one_curve(folder: Path, values: list[float | None], positive: list[bool]) ->
     return list(roc([write_transcript(folder / "odd.jsonl", records)]).curves)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "positive"),
     [
@@ -284,6 +286,7 @@ def test_limits_of_deviate_axes_are_rates(tmp_path: Path) -> None:
         plot_confusion(["a"], [[1, 0]], PictureOptions.of({"xlim": "0,1"}))
 
 
+@pytest.mark.slow
 def test_the_corner_is_larger_where_all_curves_are_close_to_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     positive = np.arange(400) < 200

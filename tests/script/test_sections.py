@@ -96,6 +96,7 @@ def packages(shop: Workshop, tmp_path: Path) -> Packages:
     return packages
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("packages")
 def test_a_section_of_another_package_makes_versions(shop: Workshop) -> None:
     shop.script(sections=SECTION)
@@ -149,7 +150,7 @@ def test_its_mistakes_come_with_all_others(shop: Workshop) -> None:
     assert "shout.marks: a score test is no shouting match" in shop.hate("check", "toy").out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "code", "message"),
     [

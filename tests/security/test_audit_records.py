@@ -55,6 +55,7 @@ def mistakes(path: Path) -> list[str]:
     return list(result.shown)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -229,6 +230,7 @@ FORGERIES: dict[str, tuple[Callable[[Lines], object], str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_what_is_changed_is_found_with_its_line(shop: Workshop, name: str) -> None:
     change, words = FORGERIES[name]
@@ -253,6 +255,7 @@ def test_the_last_line_must_fit(shop: Workshop, end: dict[str, Any], words: str)
     assert mistake.startswith(f"f.jsonl:{words}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_any_change_of_a_record_is_found(shop: Workshop, seed: int) -> None:
     """Any key, any record: a random change by someone who knows the format, but not the answers."""

@@ -74,6 +74,7 @@ def test_ordinary_patterns_are_matched_at_once(text: str, power: int) -> None:
     assert cost(re.compile(text)).allows(100)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([r"(?P<x>(a+)+)b", r"(?P<x>a|ab)(?P<y>c)?", r"^(?P<x>(\w+\s?)*)$", r"(?P<x>.)(?P<y>(b*)*)"]),
     st.text("ab c\ud800é\n", max_size=8),
@@ -86,6 +87,7 @@ def test_outside_matches_are_those_of_python(text: str, subject: str) -> None:
         assert matcher.search(subject) == (None if found is None else found.groupdict())
 
 
+@pytest.mark.slow
 def test_a_program_with_an_exploding_pattern_costs_its_case_only(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +315,7 @@ def test_no_escape_sequence_gets_through(words: list[str], escaping: Workshop) -
     assert not ACTS.search(done.out + done.err)
 
 
+@pytest.mark.slow
 def test_a_transcript_on_a_terminal_is_harmless_and_in_a_pipe_is_itself(escaping: Workshop) -> None:
     piped = escaping.hate("run", "toy", "--format", "transcript", "-o", "out.jsonl")
     assert piped.out == (escaping.folder / "out.jsonl").read_text(encoding="utf-8")

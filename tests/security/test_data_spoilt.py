@@ -103,6 +103,7 @@ def test_what_a_killed_run_spoilt_is_mended_before_the_next(packed: Workshop) ->
     assert path.read_text() == "x2"
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_tells_of_spoilt_data(packed: Workshop) -> None:
     packed.run(output="before.jsonl")
     act = "if case.id == 'c1':\n        Path('waiting').touch()\n        import time; time.sleep(1000)\n    "

@@ -90,6 +90,7 @@ def test_a_sealed_transcript_has_the_right_checksum(toy: Workshop) -> None:
     assert sum("does not have its sha256" in text for text in said) < 5
 
 
+@pytest.mark.slow
 def test_a_saved_case_is_repeated_by_its_name(tmp_path: Path) -> None:
     attempt = Attempt("table csv", ["check", "test.hate.toml"], "cases.csv", b"id,input\n\xff\0\x1b", "planted")
     attempt.save(tmp_path / "check-1234.json")

@@ -43,6 +43,7 @@ def test_expressions_that_are_made_are_known() -> None:
     assert set(made) == MADE
 
 
+@pytest.mark.slow
 def test_an_image_of_blanks(shop: Workshop) -> None:
     shop.write("toy/evil.pgm", b"P5" + b" " * 60 + b"x")
     shop.script(task="mask", sections='[data.i]\npath = "."', rows="id,input,expect\n1,{i}/evil.pgm,{i}/evil.pgm\n")
@@ -58,7 +59,7 @@ def test_a_script_of_blanks(shop: Workshop) -> None:
     assert "nope" in done.out
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", ["1" * 200_000 + "x", " " * 200_000 + "x"])
 def test_a_table_with_a_long_cell(shop: Workshop, cell: str) -> None:
     shop.interface()

@@ -88,7 +88,7 @@ def counts(shop: Workshop, *words: str) -> tuple[int, int]:
     return done.row["TP"], done.row["TN"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", [FRAMES, PATCH, LATE_PATCH], ids=["frames", "patch", "late patch"])
 def test_cheating_pays_only_inside(shop: Workshop, attack: str) -> None:
     """In the harness's own process each attack wins all cases; otherwise they would show nothing here."""
@@ -158,6 +158,7 @@ def test_a_run_is_the_same_outside(shop: Workshop) -> None:
     assert outside["params"] == {"threshold": 0.0, "size": 7, "rate": 1.0, "word": "a", "on": True}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -179,6 +180,7 @@ def test_mistakes_are_reported_as_they_are_inside(shop: Workshop, text: str, wor
         assert shop.call("run", "toy").err.replace(f"{shop.folder}/", "") == done.err
 
 
+@pytest.mark.slow
 def test_a_crash_and_a_slow_case_cost_only_themselves(shop: Workshop) -> None:
     """Quick answers are sent many at a time; that must not blur who is to blame."""
     shop.script(400)
@@ -199,6 +201,7 @@ def test_a_crash_and_a_slow_case_cost_only_themselves(shop: Workshop) -> None:
     assert not shop.left_running()
 
 
+@pytest.mark.slow
 def test_answers_do_not_wait_for_a_slow_case(shop: Workshop) -> None:
     """What was answered is on disk although a later case never ends."""
     shop.script(50)
@@ -259,6 +262,7 @@ def test_isolated_records_are_audited_like_others(shop: Workshop) -> None:
     assert json.loads((shop.folder / "out.jsonl").read_text(encoding="utf-8").splitlines()[1])["memory"] > 1 << 20
 
 
+@pytest.mark.slow
 def test_a_run_begun_apart_is_not_ended_inside(shop: Workshop) -> None:
     """The header would say `process` of records that were made in the harness's own process."""
     shop.script()

@@ -51,6 +51,7 @@ def test_a_damaged_npy_header(header: bytes, shop: Workshop) -> None:
     refused(shop.call("cmc", "m.npy"), "m.npy", "numpy.save")
 
 
+@pytest.mark.slow
 def test_a_matrix_of_python_2_is_read_without_a_warning(shop: Workshop) -> None:
     """numpy parses such a header in a second way, and warns about it on stderr."""
     shop.write("m.npy", npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 3L), }"))

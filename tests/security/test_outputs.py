@@ -171,6 +171,7 @@ def refused(shop: Workshop, *words: Any) -> str:
     return done.err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("output", outputs(), ids=str)
 def test_nothing_is_overwritten_without_force(output: Output, desk: Workshop) -> None:
     there = desk.write(name_of(output), MINE)
@@ -179,6 +180,7 @@ def test_nothing_is_overwritten_without_force(output: Output, desk: Workshop) ->
     assert there.read_bytes() == MINE
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("output", outputs(), ids=str)
 def test_no_input_is_overwritten_even_with_force(output: Output, desk: Workshop) -> None:
     read = [*CALLS[output.command][1]]
@@ -212,6 +214,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("output", [output for output in QUICK if output.writes is Writes.FILE], ids=str)
 def test_force_overwrites_and_keeps_links_and_permissions(output: Output, desk: Workshop) -> None:
     words = [word for word in words_of(output) if word not in ("--baseline", "t0") or output.command != "test"]
@@ -285,6 +288,7 @@ def test_pipes_are_written_without_force(desk: Workshop) -> None:
     assert desk.hate("test", "toy", "--junit", "/dev/null").status in (0, 1)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "force"])
 @pytest.mark.parametrize("name", ["pipe", "pipe.jsonl.gz", "link"])
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ SLOW = (
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_a_retry_that_was_stopped_is_carried_on_by_the_same_command(signum: int, toy: Workshop) -> None:
     toy.interface(SLOW)

@@ -151,6 +151,7 @@ def test_a_program_without_its_environment_does_not_outlive_a_harness_that_was_k
     wait_until("their end", lambda: not any(map(is_running, sleeping)))
 
 
+@pytest.mark.slow
 def test_a_stream_does_not_outlive_a_harness_that_was_killed(shop: Workshop) -> None:
     """One that does not look at its input."""
     shop.script()
@@ -164,6 +165,7 @@ def test_a_stream_does_not_outlive_a_harness_that_was_killed(shop: Workshop) -> 
 WAITS = "import pathlib, time\ndef answer(case, params):\n    pathlib.Path('waiting').touch()\n    {then}\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_that_closes_ends_a_run_like_a_signal_to_end(toy: Workshop) -> None:
     toy.interface(WAITS.format(then="time.sleep(1000)"))
     # A terminal does not ignore it, even if these tests are run by nohup.
@@ -177,6 +179,7 @@ def test_a_terminal_that_closes_ends_a_run_like_a_signal_to_end(toy: Workshop) -
     assert err == "hate: terminated\nhate: 0 of 6 trials are in out.jsonl; carry on with --resume\n"
 
 
+@pytest.mark.slow
 def test_nohup_is_respected(toy: Workshop) -> None:
     then = "time.sleep(0.01)\n    return case.input"
     toy.interface(WAITS.format(then=then))

@@ -23,7 +23,7 @@ def bait(shop: Workshop) -> Workshop:
     return shop
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -103,6 +103,7 @@ def test_a_run_elsewhere_has_answers_only(blind: BlindSite, server: Served, monk
     assert checked.json["submitted"][0]["result"] == "would be sent"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [["compare", "a.jsonl", "a.jsonl"], ["rate", "a.jsonl"], ["show", "a.jsonl"],
     ["roc", "a.jsonl"], ["confusion", "a.jsonl"], ["publish", "a.jsonl", "--to", "elsewhere"]])  # fmt: skip
 def test_every_reader_says_where_the_outcomes_are(blind: BlindSite, server: Served, words: list[str]) -> None:

@@ -1,6 +1,5 @@
 """The pages in a real browser: wide and on a phone, without JavaScript, with hostile text."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from harness.site.publish import SiteSettings, publish
 from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
-from tests.server.browser import Browser, browsing
+from tests.browser import Browser
 from tests.server.served import Served, publish_unjudged, serve_here, toy_script, toy_transcript
 
 PAGES = [
@@ -27,18 +26,11 @@ SMALL_TARGETS = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
-        yield running
-
-
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_fits_its_screen(browser: Browser, served: Served, page: str, width: str) -> None:
     columns, rows, phone = WIDTHS[width]
-    browser.complaints.clear()
     browser.size(columns, rows, phone=phone)
     browser.open(served.url + page)
     assert browser.find("innerWidth") == columns
@@ -66,6 +58,7 @@ def test_a_comparison_is_chosen_without_javascript(browser: Browser, served: Ser
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
+@pytest.mark.slow
 def test_no_foreign_requests_and_no_scripts(browser: Browser, tmp_path: Path) -> None:
     text = "<script>document.title = 'owned'; alert(1)</script><img src=x onerror=\"document.title='owned'\">"
     description = f"# {text}\n\n{text}\n\n![x](http://127.0.0.1:9/track.png)\n\n[go](javascript:document.title='owned')"
@@ -82,7 +75,6 @@ def test_no_foreign_requests_and_no_scripts(browser: Browser, tmp_path: Path) ->
         path.write_bytes(toy_transcript(root, wrong=range(number), **said))
         publish_unjudged(root, [read_transcript_candidate(path, by=text)])
     browser.size(1200, 900, phone=False)
-    browser.complaints.clear()
     with serve_here(root) as server:
         for page in ("/", "/tests/toy", "/transcripts/toy/run0", "/compare/toy?t=run0&t=run1"):
             browser.open(server.url + page)

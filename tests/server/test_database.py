@@ -67,6 +67,7 @@ def test_threads_that_make_the_file_lose_nothing(tmp_path: Path) -> None:
     assert all(database.find_token(token) is not None for token in tokens)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("confirmed", [1, 2, 5, 9])
 def test_a_kill_loses_nothing_that_was_confirmed(tmp_path: Path, confirmed: int) -> None:
     path = tmp_path / "state.db"

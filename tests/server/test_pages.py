@@ -275,6 +275,7 @@ def test_a_transcript_has_counts_and_confusions(served: Served) -> None:
     assert "tuples=128" in shown.text
 
 
+@pytest.mark.slow
 def test_a_comparison_shows_the_verdicts_first(served: Served) -> None:
     shown = page(served, "/compare/hdigits@1.0.0?t=witch&t=wisard&t=warlock")
     assert shown.row("warlock better") == ["warlock better", "x", "100", "94"]

@@ -288,6 +288,7 @@ def test_mistakes_of_servers_are_one_line(toy: Path, shop: Workshop) -> None:
         harness.serve("site", port=0, private="site/truth")
 
 
+@pytest.mark.slow
 def test_without_the_libraries_of_servers_all_else_can_be_called(toy: Path, shop: Workshop) -> None:
     code = (
         "import sys\n"

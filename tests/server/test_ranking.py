@@ -86,6 +86,7 @@ def entries_of(root: Path) -> Iterator[TranscriptEntry]:
     return site.transcripts(index)
 
 
+@pytest.mark.slow
 def test_weights_decide_who_leads_however_many_hand_in(crowded: Path) -> None:
     value = 0.9 * 19 / 20 + 0.1 * 24 / 80
     with serve_here(crowded) as server:
@@ -196,6 +197,7 @@ def test_the_order_of_publishing_does_not_matter(shop: Workshop, tmp_path: Path)
     assert numbers(ranked(shop, tmp_path / "second", WEIGHTS, "dcba")) == numbers(first)
 
 
+@pytest.mark.slow
 def test_weights_as_the_cases_have_them_change_nothing(shop: Workshop, tmp_path: Path) -> None:
     plain = ranked(shop, tmp_path / "plain", None, "abcd")
     assert [row["name"] for row in plain] == ["b", "d", "c", "a"]

@@ -14,7 +14,7 @@ import pytest
 from harness.server.static_pages import StaticSite
 from harness.site.publish import SiteSettings, publish
 from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
-from tests.server.browser import Browser, browsing
+from tests.browser import Browser
 from tests.server.served import DIGITS, Served, nginx, published_site, toy_script, toy_transcript
 from tests.workshop import Workshop
 
@@ -44,12 +44,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def shown(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with nginx(folder, tmp_path_factory.mktemp("nginx")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as running:
         yield running
 
 
@@ -108,7 +102,6 @@ def test_the_data_behind_a_ranking_agree(folder: Path, shop: Workshop) -> None:
 )
 @pytest.mark.parametrize(("width", "phone"), [(1200, False), (390, True)])
 def test_a_page_fits_its_screen(browser: Browser, shown: Served, page: str, width: int, phone: bool) -> None:
-    browser.complaints.clear()
     browser.size(width, 900, phone=phone)
     browser.open(f"{shown.url}/below/{page}.html")
     assert browser.find("document.scrollingElement.scrollWidth - document.documentElement.clientWidth") <= 0
@@ -161,6 +154,7 @@ def test_only_what_has_changed_is_made_again(tmp_path: Path) -> None:
     assert (root / "tests/two.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_command_writes_pages_and_keeps_them_fresh(shop: Workshop) -> None:
     toy_script(shop.folder / "toy")
     first = shop.call("publish", "toy", "--to", "site", "--pages", "--url", "https://tests.example.org/")

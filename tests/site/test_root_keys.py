@@ -250,6 +250,7 @@ def test_tidying_keeps_root_documents(owner: Owner) -> None:
 SPELLINGS = ["{}/./", "{}//", "{}/x/..", "{}/%2e/", "{}/hate-site.json", "{}?x=1", "{}#top"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_all_spellings_of_an_address_have_one_trust_record(
     owner: Owner, spelling: str, monkeypatch: pytest.MonkeyPatch

@@ -181,6 +181,7 @@ def test_the_base_name_of_a_url(server: Server) -> None:
     assert open_source(server.url("/w.jsonl.gz"), QUICK).stem == "w"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("path", "expected"), [
     ("/page", "a web page, not a transcript"),
     ("/zip", "something else, not a transcript"),

@@ -190,6 +190,7 @@ def test_a_missing_library_is_named(site: Path, shop: Workshop, signer: Signer,
 Change = Callable[[dict[str, Any]], None]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("change", "text"), [
     (lambda top: top.update(format=2), "a newer hate may read it"),
     (lambda top: top.update(hate="page"), "not the index of a site"),
@@ -235,6 +236,7 @@ def files_outside_cache(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if not {"own-cache", "home"} & set(path.parts)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", [
     "../x", "a/../../x", "/tmp/x", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\0b", "a\nb", "nul", "aux.txt", "x" * 300,
     "a/./b", " a", "a.", "",
@@ -248,6 +250,7 @@ def test_no_file_of_a_release_is_written_elsewhere(site: Path, shop: Workshop, p
         check_inside(path, "x")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("change", "text"), [
     (lambda r: r["files"].append(r["files"][0]), "two files with the same path"),
     (lambda r: r["files"].append(r["files"][0] | {"path": "cases.csv/x"}), "two files with the same path"),

@@ -103,6 +103,7 @@ def test_a_group_without_errors_is_not_certain() -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(wide)), [0.2, 0.1], rtol=1e-4)
 
 
+@pytest.mark.sampled(3)
 @experiments(2000, quick=60)
 @pytest.mark.parametrize(
     ("first", "second"),

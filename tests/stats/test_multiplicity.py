@@ -128,6 +128,7 @@ def test_p_values_of_scipys_dunnett() -> None:
     np.testing.assert_allclose(got.p_values, expected.pvalue, atol=0.002)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("m", "df"), [(3, 5), (5, 10), (10, 30), (20, math.inf)])
 def test_all_pairs_are_tukeys_test(m: int, df: float) -> None:
     limits = [studentized_range.ppf(1 - p, m, min(df, 1e5)) / math.sqrt(2) for p in (0.2, 0.05, 0.01)]

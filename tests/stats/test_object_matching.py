@@ -36,6 +36,7 @@ def average_precision(
     return average_precision_statistic([(hits, None)], "ap").members
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_average_precision_is_that_of_pycocotools(seed: int) -> None:
     """With crowds, areas that are not those of the boxes, tied scores, several classes, more than 100 detections."""

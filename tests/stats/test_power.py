@@ -65,6 +65,7 @@ def test_formula_of_the_design_page() -> None:
     assert cases_needed(-d, psi, analysis=PowerAnalysis(design_effect=2.5)) == math.ceil(2.5 * expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("d", "psi"), [(0.1, 0.3), (0.04, 0.1), (0.05, 0.2)])
 def test_power_summed_over_all_outcomes(d: float, psi: float) -> None:
     # 48 discordant cases and more; with 17 the steps of the binomial distribution move the power by 4 %.

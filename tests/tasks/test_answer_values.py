@@ -85,7 +85,7 @@ KINDS: dict[str, tuple[Callable[[Workshop, Any], None], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("task", ["label", "score", "rank", "value", "mask", "boxes"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_beside_an_answer_are_recorded(shop: Workshop, kind: str, task: str) -> None:

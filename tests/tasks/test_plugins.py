@@ -241,6 +241,7 @@ BROKEN_TASKS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("entry", "source", "message"), BROKEN_TASKS, ids=[entry for entry, *_ in BROKEN_TASKS])
 def test_a_broken_task_is_an_error_of_one_line(
     shop: Workshop, packages: Packages, entry: str, source: str, message: str

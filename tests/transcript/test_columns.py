@@ -108,6 +108,7 @@ def test_an_empty_and_an_incomplete_transcript_have_columns_too(tmp_path: Path) 
     assert columns.score.shape == columns.outcome.shape == columns.psu.codes.shape == (0,)
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_records_become_columns(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     line = b'{"id":"%d","outcome":"TP","score":%d,"psu":"%d","columns":{"writer":"%d"}}\n'

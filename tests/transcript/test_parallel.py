@@ -45,6 +45,7 @@ def test_the_second_is_read_by_another_process(pair: list[tuple[Path, str]], mon
     assert read_here == [path for path, _ in pair]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("broken", ["core", "python", "cache"])
 def test_without_another_process_it_is_read_here(
     pair: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch, broken: str
@@ -56,6 +57,7 @@ def test_without_another_process_it_is_read_here(
     assert failures(pair, cores=1 if broken == "core" else 2) == [MIN_CASES // 2, -(-MIN_CASES // 3)]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_the_second_is_said(pair: list[tuple[Path, str]]) -> None:
     path, _ = pair[1]
     path.write_bytes(path.read_bytes().replace(b'"outcome":"TP"', b'"outcome":"XX"', 1))

@@ -172,6 +172,7 @@ def test_every_command_reads_it(shop: Workshop) -> None:
         assert by_table.out == by_lines.out
 
 
+@pytest.mark.slow
 def test_a_run_writes_it_and_a_killed_one_is_resumed(shop: Workshop) -> None:
     shop.script(40)
     waiting = "import time\n\ndef answer(case, params):\n    time.sleep(0.05)\n    return case.input\n"
@@ -357,6 +358,7 @@ def flipped(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("make", "said"),
     [

@@ -52,6 +52,7 @@ def test_turned_is_what_pillow_does(orientation: int) -> None:
         assert np.array_equal(turned(plane, orientation), theirs)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif"])
 def test_versions_are_seen_the_same_way_up_as_the_original(shop: Workshop, suffix: str, orientation: int) -> None:

@@ -105,6 +105,7 @@ def test_an_algorithm_that_overwrites_its_input_spoils_no_later_run(own: Worksho
     assert [one["actual"] for one in own.run(output="after.jsonl")] == [one["actual"] for one in before]
 
 
+@pytest.mark.slow
 def test_resumed_in_the_middle(shop: Workshop) -> None:
     varied_script(shop.folder / "toy", NOISE, images=IMAGES)
     shop.interface(DIGEST)
@@ -237,6 +238,7 @@ def test_a_script_on_a_web_server(shop: Workshop, tmp_path: Path) -> None:
     assert len(set(answers(shop.records()).values())) == 3
 
 
+@pytest.mark.slow
 def test_a_sweep_and_folds_run_on_versions(shop: Workshop) -> None:
     (shop.folder / "toy").mkdir()
     rows = "\n".join(f"t{n},{{images}}/{n}.pgm,{n}.pgm" for n in range(4))
@@ -355,6 +357,7 @@ def test_the_cache_is_bounded_and_keeps_what_is_in_use(tmp_path: Path) -> None:
     assert not store.take("0.pgm")
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_ends_the_run_with_a_remedy(own: Workshop) -> None:
     varied_script(own.folder / "toy", NOISE, images=IMAGES)
     own.interface(DIGEST)

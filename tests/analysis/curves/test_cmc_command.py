@@ -80,6 +80,7 @@ FACE_BANDS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("design", FACE_BANDS)
 @pytest.mark.parametrize("name", ["eigenfaces_l1.npy", "eigenfaces_mahalanobis.npy"])
 def test_bands_of_real_ranks_rise_with_the_rate_and_are_nowhere_certain(shop: Workshop, name: str, design: str) -> None:

@@ -156,6 +156,7 @@ def test_recall_is_the_rate_of_the_class(shop: Workshop, design: str) -> None:
     assert 0.8 < always["interval"][0] < 0.99
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [(), ("--stratum", "none", "--psu", "none"), ("--stratum", "none")], ids=str)
 @pytest.mark.parametrize("algorithm", ["wisard", "witch"])
 def test_recall_of_bundled_transcripts_is_the_true_positive_rate_of_the_digit(

@@ -135,7 +135,7 @@ def test_bands_at_thresholds_never_fall_when_the_rate_rises(shop: Workshop, word
     assert (low[-1] < 1.0, high[0] > 0.0) == (True, True)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--stratum", "digit", "--psu", "writer")], ids=str)
 def test_bands_along_the_whole_curve_contain_the_pointwise_ones(shop: Workshop, words: tuple[str, ...]) -> None:
     pointwise = curve(shop, plain_file(shop), *words)
@@ -195,7 +195,7 @@ DESIGNS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("refusing", [False, True], ids=["", "refusing"])
 def test_roc_compare_and_rate_have_one_area_and_one_equal_error_rate(

@@ -241,7 +241,7 @@ def test_many_crossings_are_a_table(shop: Workshop) -> None:
     assert len(pairs) > 3
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("values", [[1.0] * 40, [None] * 40, [float(i % 2) for i in range(40)]], ids=str)
 @pytest.mark.parametrize("command", ["roc", "det", "pr"])
 def test_degenerate_curves(shop: Workshop, command: str, values: list[float | None]) -> None:

@@ -37,6 +37,7 @@ def matrix_run(
     return path, scores
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", ["rate", "compare", "roc", "det", "pr", "power"])
 @pytest.mark.parametrize("names", [("claimed", "real"), ("probe", "gallery")])
 def test_the_pair_of_both_identities_is_no_unit(shop: Workshop, command: str, names: tuple[str, str]) -> None:

@@ -240,6 +240,7 @@ def test_samples_are_reproducible_and_reported(counting: Workshop) -> None:
         assert "seed 3" in done.err
 
 
+@pytest.mark.slow
 def test_parallel_runs_give_the_same(counting: Workshop) -> None:
     words = ("--param", "step=1,2", "--param", "threshold=0,3")
     assert sweep(counting, *words, "-j", "2") == sweep(counting, *words, "--fresh")

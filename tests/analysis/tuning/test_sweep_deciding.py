@@ -84,6 +84,7 @@ def write(path: Path, plan: Plan, records: list[Trial]) -> None:
     writer.finish()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TESTS)
 @given(data=st.data())
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])

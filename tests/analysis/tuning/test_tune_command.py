@@ -57,6 +57,7 @@ def read_questions(shop: Workshop) -> list[list[str]]:
     return [line.split(" ", 3) for line in lines]
 
 
+@pytest.mark.slow
 def test_test_cases_are_never_asked_and_labels_never_shown(nearest: Workshop) -> None:
     found = tune(nearest, "--param", "bias=-6,0,6", "--folds", "3")
     questions = read_questions(nearest)

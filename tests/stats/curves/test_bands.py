@@ -32,6 +32,7 @@ def draw(seed: int, strata: int = 6, units: int = 2, cases: int = 5) -> tuple[Fl
     return scores, positive, make_sample(unit.size, strata=unit // units, units=unit, weights=weights)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("units", [2, 3, 4, 6])
 @pytest.mark.parametrize(
     "replication",

@@ -168,7 +168,7 @@ def drawn(rng: np.random.Generator, n: int = 200) -> ScoredCases:
     return make_scored_cases(rng.normal(np.where(positive, 1.0, -1.0), 1.0), positive)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @experiments(1000, quick=150)
 @pytest.mark.parametrize("name", ["cllr", "min_cllr", "min_dcf"])
 def test_intervals_cover(name: str, experiments: int) -> None:

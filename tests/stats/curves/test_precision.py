@@ -101,6 +101,7 @@ def test_equal_runs_do_not_differ() -> None:
     assert (gap.value, gap.se) == (0.0, 0.0)
 
 
+@pytest.mark.sampled(3)
 @experiments(FULL, quick=40)
 @pytest.mark.parametrize(("shift", "cases", "positives"), [(1.0, 200, 100), (1.5, 1000, 50), (2.5, 200, 20)])
 def test_intervals_cover(shift: float, cases: int, positives: int, experiments: int) -> None:

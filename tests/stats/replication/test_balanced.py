@@ -22,6 +22,7 @@ def stratified(strata: int, units: int, rng: np.random.Generator) -> tuple[Sampl
     return sample, rng.random((strata, units)), share
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("strata", STRATA)
 @pytest.mark.parametrize("fay", [0.0, 0.3])
@@ -119,6 +120,7 @@ def test_totals_of_groupings_are_the_factors_times_the_values(fay: float) -> Non
     assert len(factors) == halves.count == 24
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("groupings", "size", "df"), [(1, 3, 8.0), (2, 3, 32 / 3), (2, 5, 12.8), (20, 5, 27.826)])
 def test_degrees_of_freedom(groupings: int, size: int, df: float) -> None:
     """For normal data the df is 2 E[V]^2 / Var[V]. 20,000 samples, 100 for each design: 1.3 % error."""

@@ -93,6 +93,7 @@ def same_estimate(result: Estimate, single: Estimate) -> None:
     assert result.p_value == (None if single.p_value is None else pytest.approx(single.p_value, rel=1e-6))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("units", [2, 3, 6])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["rate", "within", "ratio", "total", "smooth", "weights"])
@@ -316,6 +317,7 @@ def test_up_to_three_strata_any_swap_changes_nothing(strata: int, seed: int, fli
     assert other.difference(0, 1).p_value == pytest.approx(one.difference(0, 1).p_value, rel=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strata", [5, 7, 10, 20])
 def test_names_of_units_matter_little(strata: int) -> None:
     """Without complements the error of a ratio changes by several percent with the names of its units."""

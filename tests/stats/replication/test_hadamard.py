@@ -45,6 +45,7 @@ def test_transform_is_the_product_with_the_rows(order: int) -> None:
 LARGE = [order for order in orders_up_to(2001) if order > 260]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "order", [*LARGE[::6], *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE if n not in LARGE[::6])]
 )

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,6 +37,8 @@ class Browser:
         self.complaints: list[Any] = []
         # The addresses of everything that pages asked for.
         self.requests: list[str] = []
+        # What was reported lately: it may come before the answer to what caused it.
+        self._reports: deque[dict[str, Any]] = deque(maxlen=1000)
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -69,6 +72,8 @@ class Browser:
 
     def _note(self, said: dict[str, Any]) -> None:
         method, params = said.get("method"), said.get("params", {})
+        if method is not None:
+            self._reports.append(said)
         if method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.complaints.append(params["entry"]["text"])
         if method == "Network.requestWillBeSent":
@@ -80,16 +85,22 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
 
     def open(self, url: str) -> None:
+        self._reports.clear()
         self.ask("Page.navigate", url=url)
         self.arrive()
 
     def arrive(self) -> None:
         """Wait until the page has loaded."""
-        self._wait(lambda said: said.get("method") == "Page.loadEventFired")
+        self.wait_for("Page.loadEventFired", lambda params: True)
 
     def wait_for(self, method: str, is_it: Callable[[Any], bool]) -> None:
-        """Wait until something is reported."""
-        self._wait(lambda said: said.get("method") == method and is_it(said["params"]))
+        """Wait until something is reported, unless it was since the last page was opened or something clicked on."""
+
+        def is_meant(said: dict[str, Any]) -> bool:
+            return said.get("method") == method and is_it(said["params"])
+
+        if not any(map(is_meant, self._reports)):
+            self._wait(is_meant)
 
     def find(self, expression: str) -> Any:
         """The value of an expression in the page; the page's own scripts may be off."""
@@ -99,6 +110,7 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click on an element."""
+        self._reports.clear()
         position = self.find(
             f"(e => {{ e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect(); "
             f"return [b.x + b.width / 2, b.y + b.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
