@@ -50,7 +50,7 @@ class Pages:
     def __getitem__(self, name: str) -> str:
         if name not in self._addresses:
             path = self._folder / f"{name}.html"
-            harness.make_report(self._runs(name)).write(path)  # type: ignore[arg-type]
+            harness.make_report(self._runs(name)).write(path)
             self._addresses[name] = path.as_uri()
         return self._addresses[name]
 
