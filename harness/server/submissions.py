@@ -44,6 +44,8 @@ OLD = 86_400.0
 # Of rate limits; the least recently used are dropped first.
 MAX_KEYS = 10_000
 CANNOT_STORE = "The server cannot store it; nothing was published."
+# What failed may have come after the change of the site.
+MAY_BE_PUBLISHED = "The server cannot store all of it; hand in the same again later, nothing is published twice."
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Submissions:
         try:
             self._take(token.name, token.per_day or self.limits.per_day, token.name)
         except OutputError as error:
-            raise _not_stored(error) from error
+            raise _not_stored(error, CANNOT_STORE) from error
 
     def _take(self, name: str, limit: int, whose: str) -> None:
         """Use one of the `limit` submissions that a name has on a day."""
@@ -171,7 +173,7 @@ class Submissions:
             judged = judge_submission(self._site.state(), candidate)
             change = publish(self.root, [judged], signer=self.signer)
         except OutputError as error:
-            raise _not_stored(error) from error
+            raise _not_stored(error, MAY_BE_PUBLISHED) from error
         except HateError as error:
             # Clients must not learn where the files are.
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
@@ -235,9 +237,9 @@ def _try_later(seconds: float, text: str) -> HTTPException:
     return HTTPException(429, f"Try again in {math.ceil(seconds)} s: {text}.", {"retry-after": str(math.ceil(seconds))})
 
 
-def _not_stored(error: OutputError) -> HTTPException:
+def _not_stored(error: OutputError, text: str) -> HTTPException:
     _log.error("%s", safe(str(error)))
-    return HTTPException(507, CANNOT_STORE)
+    return HTTPException(507, text)
 
 
 def _cannot_store(error: OSError) -> HTTPException:

@@ -192,8 +192,16 @@ class SiteWriter:
         """Write the top index: from now on readers see the change. Its signature must be there before it."""
         if signature is not None:
             self.put_data(signature_path(hashlib.sha256(data).hexdigest()), signature)
-        self.put_data(TOP, data)
-        sync_folder(self.root)
+        try:
+            self.put_data(TOP, data)
+            sync_folder(self.root)
+        except OSError as error:
+            if (self.root / TOP).read_bytes() != data:
+                raise
+            remedy = "look after the disk, then publish the same again"
+            raise OutputError(
+                f"{self.root}: published, but not safe from a power cut: {error.strerror}; {remedy}"
+            ) from None
 
     def put_root(self, document: SignedRoot) -> None:
         """Write a root document and its signature; readers see it with the top index that names it."""

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from harness.errors import OutputError
 from harness.script.cases import load_cases
 from harness.script.load import load_script
 from harness.server.blind_board import SUBMISSIONS, level_of, submissions
+from harness.server.database import Database
 from harness.server.submissions import SubmissionLimits
 from harness.site.blind import commitment, find_hidden, private_folder, read_manifest
 from harness.site.sites import open_folder
@@ -322,6 +324,28 @@ def test_names_of_a_blind_test_belong_to_someone(
     taken = server.put("/transcripts/riddle@1.0/good", better, blind.anna)
     assert (taken.status_code, "choose another with --name" in taken.text) == (409, True)
     # Neither was judged.
+    hidden = find_hidden(blind.private, "riddle", "1.0")
+    assert hidden is not None
+    assert len(submissions(hidden).submissions()) == 1
+
+
+def test_what_fails_after_publishing_is_not_said_to_be_unpublished(
+    blind: BlindSite, server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, address = blind.run("a.jsonl").read_bytes(), "/transcripts/riddle@1.0/good"
+
+    def full(*_: object) -> None:
+        raise OutputError("submissions.db: database or disk is full; make room on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "add_submission", full)
+        failed = server.put(address, answers, blind.anna)
+    assert failed.status_code == 507
+    assert "nothing was published" not in failed.text
+    assert "hand in the same again later" in failed.text
+    assert server.get(address).status_code == 200
+    again = server.put(address, answers, blind.anna)
+    assert (again.status_code, again.json()["result"]) == (200, "already there")
     hidden = find_hidden(blind.private, "riddle", "1.0")
     assert hidden is not None
     assert len(submissions(hidden).submissions()) == 1

@@ -1,5 +1,6 @@
 """Publishing: checked first, once, all or nothing, and never changed afterwards."""
 
+import errno
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 
 from harness.errors import DataError, OutputError, UsageError
 from harness.script.load import load_script
+from harness.site import publish as publishing
 from harness.site.catalogue import Catalogue
 from harness.site.publish import publish, tidy
 from harness.site.publish_candidates import read_candidates
@@ -222,6 +224,21 @@ def test_a_killed_publisher_leaves_nothing_visible(shop: Workshop, tmp_path: Pat
     publish(site, read_candidates(folders))
     assert len(list(checked_site(site).tests())) == 1 + count
     assert not list((site / ".publishing").glob("*.part"))
+
+
+def test_a_change_that_readers_see_is_said_to_be_published(
+    site: Path, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(folder: Path) -> None:
+        if folder == site:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(publishing, "sync_folder", broken)
+    done = shop.call("publish", tiny(shop.folder / "more", name="more"), "--to", site)
+    assert done.status == 2
+    assert "published, but not safe from a power cut: Input/output error" in done.err
+    assert "nothing was published" not in done.err
+    assert {entry.name for entry in checked_site(site).tests()} == {"tiny", "more"}
 
 
 @pytest.mark.slow
