@@ -23,14 +23,31 @@ T = TypeVar("T")
 ROOMS = ("lab", "cluster", "vary")
 
 
+# What was loaded by entry points of other packages, by its outermost module.
+_foreign: dict[str, str] = {}
+
+
 def load_object(where: str, about: str) -> Any:
     """What "module:object" names; a UsageError that begins with what it is about."""
     module, _, name = where.partition(":")
+    if (outermost := module.partition(".")[0]) != "harness":
+        _foreign.setdefault(outermost, about.rstrip(":"))
     try:
         return attrgetter(name)(import_module(module))
     except (Exception, SystemExit) as error:  # foreign code may raise anything
         text = " ".join(str(error).split())
         raise UsageError(f"{about} cannot be loaded: {type(error).__name__}: {text}") from None
+
+
+def culprit(error: BaseException) -> str:
+    """The plug-in in whose code an error was raised, or in what it called; empty if it was in ours."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if module == "harness" or module in _foreign:
+            found = _foreign.get(module, "")
+        trace = trace.tb_next
+    return found
 
 
 class Plugin(NamedTuple):

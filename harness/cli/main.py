@@ -131,7 +131,10 @@ def _unforeseen(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     if isinstance(error, MemoryError):
         return "not enough memory"
-    return f"internal error: {type(error).__name__}: {error}; HATE_DEBUG=1 shows where; please report it"
+    from harness.plugins import culprit
+
+    where, whom = (name, " to its authors") if (name := culprit(error)) else ("internal error", "")
+    return f"{where}: {type(error).__name__}: {error}; HATE_DEBUG=1 shows where; please report it{whom}"
 
 
 def _click_text(error: "click.ClickException") -> str:

@@ -111,6 +111,20 @@ def test_a_broken_command_is_an_error_of_one_line(
 
 
 @pytest.mark.slow
+def test_an_error_in_the_code_of_others_names_their_package(shop: Workshop, packages: Packages) -> None:
+    packages.add("greeting", "hate.commands", "hello = hello_entry:HELLO", COMMAND)
+    packages.write("hello_code", COMMAND_CODE.replace("print(", 'int("x")\n    print('))
+    done = shop.hate("hello")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("hate: plug-in greeting 1.0, entry hate.commands: hello: hello_code:hello: ValueError")
+    assert done.err.endswith("please report it to its authors\n")
+    add_agreed(packages, OPTIONS_CODE.replace("options.unpaired:", "options.unpaired / 0:"))
+    compared = shop.hate("compare", "one.jsonl", "two.jsonl", "--agreed")
+    assert "plug-in agreeing 1.0" in compared.err
+    assert "ZeroDivisionError" in compared.err
+
+
+@pytest.mark.slow
 def test_a_command_may_not_take_a_name_that_is_there(shop: Workshop, packages: Packages) -> None:
     packages.add("greeting", "hate.commands", "rate = hello_entry:HELLO", COMMAND.replace('"hello"', '"rate"'))
     assert shop.hate("rate", "one.jsonl").status == 0
