@@ -1,10 +1,15 @@
 """What holds for all processes that run tests."""
 
 import os
+import sys
 from pathlib import Path
 
 # Threads of several processes that run tests would wait for each other; set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Where nothing compiled may be kept, every process would compile all tests, each time anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def has_room(folder: Path, *, gigabytes: int) -> bool:

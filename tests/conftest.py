@@ -26,7 +26,6 @@ UNSET_VARIABLES = (
     "XDG_CONFIG_HOME",
     "XDG_STATE_HOME",
     "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE",
 )
 
 
@@ -36,7 +35,7 @@ gc.disable()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test that is sampled, all but every `n`th of its parameters are slow; so every row of a product is tried."""
+    """Of a test that is sampled, all but every `n`th of its parameters are slow."""
     seen: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
