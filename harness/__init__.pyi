@@ -295,10 +295,10 @@ def compare(
             informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
             seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
             pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
-            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
-            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
-            a value of the records by name. By default what counts in the test: of boxes ap, of masks
-            iou, else the rate.
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, cost:fp=10,fn=1,
+            dcf:miss=1,fa=1,prior=0.01, pass@5, majority@5, rank1, rank5, min_dcf, fnr@fpr=0.001, or a
+            value of the records by name. By default what counts in the test: of boxes ap, of masks iou,
+            else the rate.
         multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
             all at once.
         by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
@@ -406,10 +406,10 @@ def compare_table(
             informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
             seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
             pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
-            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
-            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
-            a value of the records by name. By default what counts in the test: of boxes ap, of masks
-            iou, else the rate.
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, cost:fp=10,fn=1,
+            dcf:miss=1,fa=1,prior=0.01, pass@5, majority@5, rank1, rank5, min_dcf, fnr@fpr=0.001, or a
+            value of the records by name. By default what counts in the test: of boxes ap, of masks iou,
+            else the rate.
         multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
             all at once.
         by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
@@ -960,10 +960,10 @@ def make_report(
             informedness, f1, mcc, kappa, auc, eer, average_precision, cllr, min_cllr, brier, ece,
             seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr, pixel_fpr, pixel_precision,
             pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large, object_recall,
-            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, rank1, rank5,
-            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5, majority@5, or
-            a value of the records by name. By default what counts in the test: of boxes ap, of masks
-            iou, else the rate.
+            object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal, cost:fp=10,fn=1,
+            dcf:miss=1,fa=1,prior=0.01, pass@5, majority@5, rank1, rank5, min_dcf, fnr@fpr=0.001, or a
+            value of the records by name. By default what counts in the test: of boxes ap, of masks iou,
+            else the rate.
         multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
             all at once.
         stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
@@ -1242,8 +1242,8 @@ def rate(
             cllr, min_cllr, brier, ece, seconds, memory, mae, rmse, bias, iou, dice, pixel_tpr,
             pixel_fpr, pixel_precision, pixel_f1, miou, ap, ap50, ap75, ap_small, ap_medium, ap_large,
             object_recall, object_precision, object_f1, froc, fppi, missed, spurious, auc_binormal,
-            rank1, rank5, cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, min_dcf, fnr@fpr=0.001, pass@5,
-            majority@5, or a value of the records by name. By default the usual ones that a run has.
+            cost:fp=10,fn=1, dcf:miss=1,fa=1,prior=0.01, pass@5, majority@5, rank1, rank5, min_dcf,
+            fnr@fpr=0.001, or a value of the records by name. By default the usual ones that a run has.
         by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
             edges, A,B for columns crossed; one or several, for each by itself.
         at (eer|fpr=RATE): First set each threshold there, on the recorded scores.

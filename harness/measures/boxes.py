@@ -6,12 +6,12 @@ Each of them is of one class with its label after a colon, as in `ap50:cat`. Cas
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError
-from harness.measures.measure import Measure, Reads, Runs
+from harness.measures.measure import Measure, MeasureFamily, Reads, Runs
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.stats.object_matching import Detections, ObjectCounts
     from harness.stats.replication.statistic import Statistic
 
-__all__ = ["MEASURES", "box_measure"]
+__all__ = ["FAMILIES", "MEASURES"]
 
 # Areas in pixels of what COCO calls small, medium and large.
 SIZES = {"small": (0.0, 32.0**2), "medium": (32.0**2, 96.0**2), "large": (96.0**2, 1e10)}
@@ -162,10 +162,11 @@ MEASURES = (
 )
 
 
-def box_measure(name: str) -> Measure | None:
-    """A measure of one class, such as `ap50:cat`; None if the name is not of this form."""
-    kind, _, label = name.partition(":")
-    if kind not in _MAKERS or not label:
-        return None
+def _of_class(match: re.Match[str], _asked: str) -> Measure:
+    """A measure of one class, such as `ap50:cat`."""
+    name, kind, label = match[0], match[1], match[2]
     words = next(measure.words for measure in MEASURES if measure.name == kind)
-    return replace(_MAKERS[kind](name, f"{words}, {label}", label), name=name)
+    return _MAKERS[kind](name, f"{words}, {label}", label)
+
+
+FAMILIES = (MeasureFamily(re.compile(f"({'|'.join(_MAKERS)}):(.+)", re.DOTALL), _of_class),)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
-from harness.measures.measure import Measure, Reads, Runs
+from harness.measures.measure import Measure, MeasureFamily, Reads, Runs
+from harness.measures.outcomes import detection_parameters
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
     from harness.stats.curves.summaries import CurveSummary, ScoredCell
     from harness.stats.replication.statistic import Statistic
 
-__all__ = ["MEASURES", "curve_statistic", "fnr_at_fpr", "minimum_cost", "rank", "require_scored_cases"]
+__all__ = ["FAMILIES", "MEASURES", "require_scored_cases"]
 
 
 def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) -> Statistic:
@@ -104,9 +106,9 @@ MEASURES = (
 )
 
 
-def rank(most: int) -> Measure:
+def _rank(match: re.Match[str], _asked: str) -> Measure:
     """The share of probes found at this rank or better, among probes of people in the gallery."""
-    name = f"rank{most}"
+    name, most = match[0], int(match[1])
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         import numpy as np
@@ -124,23 +126,37 @@ def rank(most: int) -> Measure:
     return Measure(name, f"rate at rank {most}", statistic, reads=Reads.RANK, classes=("positive",), share=True)
 
 
-def minimum_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
+def _minimum_cost(match: re.Match[str], asked: str) -> Measure:
     """The detection cost at the best threshold."""
+    miss, fa, prior = detection_parameters(match[1] or "", asked)
 
     def make(cells: Sequence[ScoredCell]) -> Statistic:
         from harness.stats.curves.costs import DetectionPrior, minimum_detection_cost
 
         return minimum_detection_cost(cells, DetectionPrior(miss, fa, prior))
 
-    return _of_scores(name, "minimum detection cost", make)
+    return _of_scores(match[0], "minimum detection cost", make)
 
 
-def fnr_at_fpr(name: str, limit: float) -> Measure:
+def _fnr_at_fpr(match: re.Match[str], asked: str) -> Measure:
     """The false negative rate at the laxest threshold whose false positive rate is within the limit."""
+    try:
+        limit = float(match[1])
+    except ValueError:
+        limit = -1.0
+    if not 0 <= limit <= 1:
+        raise UsageError(f"{asked}: '{match[1]}' is not a rate; write fnr@fpr=0.001")
 
     def statistic(runs: Runs, cells: Sequence[Cell]) -> Statistic:
         from harness.stats.curves.summaries import fnr_at_fpr
 
         return curve_statistic(fnr_at_fpr(limit), runs, cells)
 
-    return _measure(name, f"false negative rate at fpr {limit:g}", statistic)
+    return _measure(match[0], f"false negative rate at fpr {limit:g}", statistic)
+
+
+FAMILIES = (
+    MeasureFamily(re.compile(r"rank([1-9]\d{0,8})", re.ASCII), _rank, ("rank1", "rank5")),
+    MeasureFamily(re.compile(r"min_dcf(?::(.*))?"), _minimum_cost, ("min_dcf",)),
+    MeasureFamily(re.compile(r"fnm?r@fp?m?r=(.*)"), _fnr_at_fpr, ("fnr@fpr=0.001",)),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from math import isclose
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.errors import UsageError
 from harness.model import join_names
 
 if TYPE_CHECKING:
@@ -156,3 +158,31 @@ class Measure:
         if self.ideal is not None:
             return -abs(value - self.ideal)
         return -value if self.larger_is_better is False else value
+
+
+@dataclass(frozen=True)
+class MeasureFamily:
+    """Measures whose names have parameters, such as rank5.
+
+    pattern   what all of a name must match
+    make      the measure of a match; a UsageError that begins with what was asked for, if its parameters are wrong
+    examples  names as they are shown to users
+    """
+
+    pattern: re.Pattern[str]
+    make: Callable[[re.Match[str], str], Measure]
+    examples: tuple[str, ...] = ()
+
+
+def named_numbers(text: str, defaults: Mapping[str, float], example: str, asked: str) -> dict[str, float]:
+    """Numbers by name, as in fp=10,fn=1, over their defaults."""
+    numbers = dict(defaults)
+    for part in filter(None, text.split(",")):
+        key, _, number = part.partition("=")
+        try:
+            numbers[key.strip()] = float(number)
+        except ValueError:
+            raise UsageError(f"{asked}: '{number}' is not a number; write {example}") from None
+    if set(numbers) != set(defaults):
+        raise UsageError(f"{asked}: write {example}, with numbers of 0 or more")
+    return numbers

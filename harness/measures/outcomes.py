@@ -8,11 +8,13 @@ as its own limit gives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.measures.measure import Measure, Reads, Runs
+from harness.errors import UsageError
+from harness.measures.measure import Measure, MeasureFamily, Reads, Runs, named_numbers
 from harness.model import Outcome
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from harness.stats.attempts import Attempts
     from harness.stats.replication.statistic import Kinds, Statistic
 
-__all__ = ["MEASURES", "TOTALS", "cost", "detection_cost", "majority", "passed"]
+__all__ = ["FAMILIES", "MEASURES", "TOTALS", "cost", "detection_parameters"]
 
 # Outcomes in the order of the totals.
 TOTALS = (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN)
@@ -145,8 +147,26 @@ def cost(fp: float, fn: float) -> Measure:
     return _formula(name, "cost per case", of_totals, (_TP, _FN, _FP, _TN), larger_is_better=False, bounds=bounds)
 
 
-def detection_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
+def _cost(match: re.Match[str], asked: str) -> Measure:
+    example = "cost:fp=10,fn=1"
+    costs = named_numbers(match[1] or "", {"fp": 1.0, "fn": 1.0}, example, asked)
+    if not all(0 <= number < 1e12 for number in costs.values()) or not any(costs.values()):
+        raise UsageError(f"{asked}: write {example}, with numbers of 0 or more")
+    return cost(**costs)
+
+
+def detection_parameters(text: str, asked: str) -> tuple[float, float, float]:
+    """What a miss and a false alarm cost, and how likely it is that there is something to detect."""
+    example = "dcf:miss=1,fa=1,prior=0.01"
+    miss, fa, prior = named_numbers(text, {"miss": 1.0, "fa": 1.0, "prior": 0.5}, example, asked).values()
+    if not (0 < miss < 1e12 and 0 < fa < 1e12 and 0 < prior < 1):
+        raise UsageError(f"{asked}: write {example}, with costs above 0 and a prior between 0 and 1")
+    return miss, fa, prior
+
+
+def _detection_cost(match: re.Match[str], asked: str) -> Measure:
     """NIST's detection cost at the run's own threshold, over the better of accepting everything and nothing."""
+    miss, fa, prior = detection_parameters(match[1] or "", asked)
     least = min(miss * prior, fa * (1 - prior))
     on_miss, on_alarm = miss * prior / least, fa * (1 - prior) / least
 
@@ -155,7 +175,7 @@ def detection_cost(name: str, miss: float, fa: float, prior: float) -> Measure:
         return on_miss * misses + on_alarm * alarms
 
     bounds = (0.0, on_miss + on_alarm)
-    return _formula(name, "detection cost", of_totals, _ALL, larger_is_better=False, bounds=bounds, classes=_P + _N)
+    return _formula(match[0], "detection cost", of_totals, _ALL, larger_is_better=False, bounds=bounds, classes=_P + _N)
 
 
 def _informedness(t: Any) -> Any:
@@ -180,8 +200,9 @@ def _kappa(t: Any) -> Any:
     return 2 * (tp * tn - fn * fp) / ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
 
 
-def passed(k: int) -> Measure:
+def _passed(match: re.Match[str], _asked: str) -> Measure:
     """The chance that at least one of k answers is right."""
+    k = int(match[1])
 
     def chance(attempts: Attempts) -> FloatArray:
         from harness.stats.attempts import pass_at
@@ -191,8 +212,9 @@ def passed(k: int) -> Measure:
     return _mean_chance(k, f"pass@{k}", f"chance that one of {k} answers is right", chance)
 
 
-def majority(k: int) -> Measure:
+def _majority(match: re.Match[str], _asked: str) -> Measure:
     """The chance that the most frequent of k answers is right."""
+    k = int(match[1])
 
     def chance(attempts: Attempts) -> FloatArray:
         from harness.stats.attempts import majority_at
@@ -242,4 +264,10 @@ MEASURES = (
     _formula("f1", "F1", _f1, (_TP, _FN, _FP), needs="positive or accepted cases"),
     _formula("mcc", "Matthews' correlation", _mcc, _ALL, **_BOTH),
     _formula("kappa", "Cohen's kappa", _kappa, _ALL, needs="cases of more than one kind", **_BOTH),
+)
+FAMILIES = (
+    MeasureFamily(re.compile(r"cost(?::(.*))?"), _cost, ("cost:fp=10,fn=1",)),
+    MeasureFamily(re.compile(r"dcf(?::(.*))?"), _detection_cost, ("dcf:miss=1,fa=1,prior=0.01",)),
+    MeasureFamily(re.compile(r"pass@([1-9]\d{0,3})", re.ASCII), _passed, ("pass@5",)),
+    MeasureFamily(re.compile(r"maj(?:ority)?@([1-9]\d{0,3})", re.ASCII), _majority, ("majority@5",)),
 )
