@@ -3,23 +3,24 @@
 import contextlib
 import functools
 import hashlib
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from types import ModuleType, SimpleNamespace
 from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
 from harness.interface.contract import AlgorithmLinks, Interface, Session, Setup, algorithm_params
-from harness.interface.python_source import folder_name, imported_files
+from harness.interface.python_source import ImportedFiles, folder_name, imported_files
 from harness.interface.wire import NotPlainError, from_line, plain
 from harness.model import ErrorKind, Question, Reply
 from harness.params import Param, Value
@@ -220,9 +221,9 @@ class Caller:
 
 def load_python(path: Path, name: str | None = None) -> PythonInterface:
     """Import an interface file and check it; `name` replaces the algorithm's name in the file."""
-    module = Caller(path)("import", lambda: _import(path))
-    interface = _interface(module, _target(module, path), path, name)
     imports = imported_files(path)
+    module = Caller(path)("import", lambda: _import(path, imports))
+    interface = _interface(module, _target(module, path), path, name)
     return replace(interface, name=interface.name or folder_name(path), sha256=imports.sha256, imports=imports)
 
 
@@ -309,10 +310,71 @@ class _FromSource(importlib.machinery.SourceFileLoader):
         raise OSError(path)
 
 
-def _import(path: Path) -> ModuleType:
+class _NeighbourLoader(importlib.machinery.SourceFileLoader):
+    """Keeps what it compiles, unless the source may be changed again within the second by which bytecode knows it."""
+
+    def path_stats(self, path: Any) -> Mapping[str, Any]:
+        stats = super().path_stats(path)
+        if stats["mtime"] > time() - 2:
+            raise OSError(path)
+        return stats
+
+
+class _Neighbours(importlib.abc.MetaPathFinder):
+    """Finds what an interface imports from beside it, whatever other interfaces this process has loaded."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Path] = {}
+
+    def begin(self, imports: ImportedFiles) -> None:
+        """Forget the neighbours of the interface before, and find those of this one, as they are now."""
+        for name, file in self._files.items():
+            if name in sys.modules and _is_of(sys.modules[name], file):
+                del sys.modules[name]
+        for name, file in imports.modules.items():
+            if name in sys.modules and not _is_standard(name) and not _is_of(sys.modules[name], file):
+                other = sys.modules[name].__file__
+                raise InterfaceError(
+                    f"{imports.path}: imports '{name}' from beside it, but this program has imported another one, "
+                    f"{other}; rename it, or run the interface in a process of its own, with --isolate"
+                )
+        # A package that the program itself has imported stays its own, with all that is in it.
+        found = imports.modules.items()
+        self._files = {name: file for name, file in found if name.partition(".")[0] not in sys.modules}
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+        importlib.invalidate_caches()
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Files of the standard library's names, and packages without a file, are found as Python finds them."""
+        file = self._files.get(fullname)
+        if file is None or file.suffix != ".py" or _is_standard(fullname):
+            return None
+        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        loader = _NeighbourLoader(fullname, str(file))
+        return importlib.util.spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=inside)
+
+
+_neighbours = _Neighbours()
+
+
+def _is_of(module: ModuleType, file: Path) -> bool:
+    """Whether a module is of this file; a package without a file is of every folder of its name."""
+    other = getattr(module, "__file__", None)
+    return other is None or Path(other) == file or Path(other).resolve() == file.resolve()
+
+
+def _is_standard(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def _import(path: Path, imports: ImportedFiles) -> ModuleType:
+    """The interface as a module of its own, with its own neighbours."""
+    _neighbours.begin(imports)
     folder = str(path.absolute().parent)
-    if folder not in sys.path:  # so that an interface can import its neighbours
-        sys.path.insert(0, folder)
+    with suppress(ValueError):
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)  # for what is imported by a computed name, and for packages without a file
     loader = _FromSource("hate_interface", str(path.absolute()))
     spec = importlib.util.spec_from_file_location("hate_interface", path.absolute(), loader=loader)
     if spec is None or spec.loader is None:

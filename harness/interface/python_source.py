@@ -113,6 +113,18 @@ class ImportedFiles:
     libraries: tuple[str, ...]
 
     @property
+    def modules(self) -> dict[str, Path]:
+        """The file of each neighbour by the name that it is imported by; of a package `__init__.py` or the folder."""
+        folder = self.path.absolute().parent
+        files: dict[str, Path] = {}
+        for name in self.neighbours:
+            parts = Path(name).with_suffix("").parts
+            for depth in range(1, len(parts)):
+                files.setdefault(".".join(parts[:depth]), folder.joinpath(*parts[:depth]))
+            files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = folder / name
+        return files
+
+    @property
     def sha256(self) -> str:
         """The digest of the interface file; with neighbours, that over `path`, NUL, `sha256` and newline of each."""
         if not self.neighbours:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -42,7 +43,6 @@ def expected(toy: Workshop) -> list[Record]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_form_gives_the_same_answers(shape: str, toy: Workshop, expected: list[Record]) -> None:
-    sys.modules.pop("neighbour", None)
     toy.write("neighbour.py", ECHO)
     toy.interface(SHAPES[shape])
     assert toy.run() == expected
@@ -255,6 +255,69 @@ def test_an_edit_is_seen_at_once(shop: Workshop, monkeypatch: pytest.MonkeyPatch
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert load_interface(None).name == "two"
     assert not Path("__pycache__").exists()
+
+
+NEIGHBOURS = {
+    "a module": ("from helper import answer\n", "helper.py"),
+    "a package": ("from models.best import answer\n", "models/best.py"),
+    "a package with a file of its own": ("from models import answer\n", "models/__init__.py"),
+    "a module that is imported late": (
+        "def answer(case, params):\n    import helper\n    return helper.answer(case, params)\n",
+        "helper.py",
+    ),
+}
+
+
+def says(word: str) -> str:
+    return f"def answer(case, params):\n    return '{word}'\n"
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+def test_each_interface_of_a_process_has_its_own_neighbours(kind: str, toy: Workshop) -> None:
+    source, neighbour = NEIGHBOURS[kind]
+    for word in ("one", "two"):
+        toy.write(f"{word}/interface.py", source)
+        toy.write(f"{word}/{neighbour}", says(word))
+    for word in ("one", "two", "one"):
+        records = toy.run("--interface", word, "--force")
+        assert {record["actual"] for record in records} == {word}
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+def test_an_edit_of_a_neighbour_is_seen_at_once(kind: str, toy: Workshop) -> None:
+    source, neighbour = NEIGHBOURS[kind]
+    toy.interface(source)
+    # Of the same size, and often in the same second: what was compiled before must not be taken for it.
+    for word in ("one", "two", "six"):
+        toy.write(neighbour, says(word))
+        assert {record["actual"] for record in toy.run("--force")} == {word}
+
+
+def test_what_the_program_itself_has_imported_stays_its_own(toy: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy.interface("from helper import answer\n")
+    own = ModuleType("helper")
+    own.__file__ = str(toy.write("helper.py", says("file")))
+    own.answer = lambda case, params: "program"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "helper", own)
+    assert {record["actual"] for record in toy.run()} == {"program"}
+    toy.write("elsewhere/interface.py", ECHO)
+    toy.run("--interface", "elsewhere", "--force")
+    assert sys.modules["helper"] is own
+
+
+def test_another_module_of_that_name_is_not_taken_for_a_neighbour(
+    toy: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy.write("mine/helper.py", says("right"))
+    toy.write("mine/interface.py", "from helper import answer\n")
+    other = ModuleType("helper")
+    other.__file__ = str(toy.write("elsewhere/helper.py", says("wrong")))
+    monkeypatch.setitem(sys.modules, "helper", other)
+    done = toy.call("run", "toy", "--interface", "mine")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "mine/interface.py: imports 'helper' from beside it, but this program has imported another one" in done.err
+    apart = toy.run("--interface", "mine", "--isolate")
+    assert {record["actual"] for record in apart} == {"right"}
 
 
 NOISE = """\
