@@ -90,7 +90,8 @@ def running_browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(running_browser: Browser) -> Browser:
-    """The browser, without what it noted of pages of other tests."""
+    """The browser with an empty page, and without what it noted of those of other tests."""
+    running_browser.open("about:blank")
     running_browser.complaints.clear()
     running_browser.requests.clear()
     return running_browser

@@ -22,6 +22,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     if (!head.dataset.sort) return;
     const button = document.createElement("button");
+    button.type = "button";
     button.className = "head";
     button.append(...head.childNodes);
     head.append(button);
