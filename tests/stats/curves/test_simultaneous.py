@@ -30,6 +30,16 @@ def test_one_place_has_two_rates_that_are_independent() -> None:
     assert confidence_of(cases, 3) == pytest.approx(np.sqrt(0.95), abs=0.004)
 
 
+def test_a_place_where_the_rates_are_certain_asks_nothing() -> None:
+    """Where all positives are accepted and no negative, no sample has other rates."""
+    n = 50
+    cases = make_scored_cases(np.arange(2 * n)[::-1], np.arange(2 * n) < n)
+    some, certain = (
+        simultaneous_confidence(cases, None, places, rng=np.random.default_rng(1)) for places in ([20], [20, n])
+    )
+    assert certain == pytest.approx(some, abs=1e-12)
+
+
 def test_more_places_need_more_but_never_more_than_bonferroni() -> None:
     cases = draw(np.random.default_rng(2))
     result = [confidence_of(cases, points) for points in (3, 10, 60)]
