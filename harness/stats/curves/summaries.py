@@ -204,22 +204,32 @@ def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
 
 def summary_statistic(summary: CurveSummary, cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
-    orders = [cases.order for cases, _ in cells]
-    curves = [summary_of_weights(summary, cases, order) for (cases, _), order in zip(cells, orders, strict=True)]
+    return _statistic(summary, cells)
+
+
+def _statistic(
+    summary: CurveSummary, cells: Sequence[ScoredCell], elements: Sequence[ScoredElements] = ()
+) -> WeightsStatistic:
+    """`elements` are what the scores of each cell belong to, if they are not those of the cases."""
+    orders = [scored.order for scored, _ in cells]
+    curves = [summary_of_weights(summary, scored, order) for (scored, _), order in zip(cells, orders, strict=True)]
+
+    def counted(weights: FloatArray, cell: int) -> FloatArray:
+        inside = cells[cell][1]
+        within = weights if inside is None else weights * inside
+        return within[elements[cell].case] * elements[cell].weight if elements else within
 
     def function(weights: FloatArray) -> FloatArray:
-        return np.array(
-            [
-                curve(weights if inside is None else weights * inside)
-                for curve, (_, inside) in zip(curves, cells, strict=True)
-            ]
-        )
+        return np.array([curve(counted(weights, cell)) for cell, curve in enumerate(curves)])
 
     def linear(weights: FloatArray) -> FloatArray:
         columns = []
-        for (cases, inside), order in zip(cells, orders, strict=True):
-            counted = weights if inside is None else weights * inside
-            slopes = summary_slopes(summary, cases, order, counted)
+        for cell, (scored, inside) in enumerate(cells):
+            slopes = summary_slopes(summary, scored, orders[cell], counted(weights, cell))
+            if elements:
+                # What a case adds is the sum over its elements.
+                of = elements[cell]
+                slopes = np.asarray(np.bincount(of.case, slopes * of.weight, weights.size), dtype=np.float64)
             columns.append(slopes if inside is None else slopes * inside)
         return np.stack(columns, axis=1)
 
@@ -230,7 +240,7 @@ def summary_statistic(summary: CurveSummary, cells: Sequence[ScoredCell]) -> Wei
         linear=None if summary.linear is None else linear,
         smooth=summary.smooth,
         counted=counted_cases([inside for _, inside in cells]),
-        classes=cells[0][0].positive,
+        classes=None if elements else cells[0][0].positive,
         optimistic=summary.optimistic,
         words=summary.words,
     )
@@ -325,38 +335,5 @@ def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
 
 def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the weights of the cases; each sort is done once."""
-    orders = [elements.scored.order for elements, _ in cells]
-    curves = [
-        summary_of_weights(summary, elements.scored, order) for (elements, _), order in zip(cells, orders, strict=True)
-    ]
-
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array([curve(_spread(weights, cell)) for curve, cell in zip(curves, cells, strict=True)])
-
-    def linear(weights: FloatArray) -> FloatArray:
-        columns = []
-        for (elements, inside), order in zip(cells, orders, strict=True):
-            of_elements = _spread(weights, (elements, inside))
-            slopes = summary_slopes(summary, elements.scored, order, of_elements) * elements.weight
-            # What a case adds is the sum over its elements.
-            sums = np.bincount(elements.case, weights=slopes, minlength=weights.size)
-            columns.append(sums if inside is None else sums * inside)
-        return np.stack(columns, axis=1)
-
-    return WeightsStatistic(
-        function,
-        bounds=(0.0, 1.0),
-        size=len(cells),
-        linear=None if summary.linear is None else linear,
-        smooth=summary.smooth,
-        optimistic=summary.optimistic,
-        counted=counted_cases([inside for _, inside in cells]),
-        words=summary.words,
-    )
-
-
-def _spread(weights: FloatArray, cell: ElementCell) -> FloatArray:
-    """The weight of each element, from the weights of the cases."""
-    elements, inside = cell
-    counted = weights if inside is None else weights * inside
-    return np.asarray(counted[elements.case] * elements.weight)
+    scored = [(elements.scored, inside) for elements, inside in cells]
+    return _statistic(summary, scored, [elements for elements, _ in cells])

@@ -290,8 +290,7 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
 
 
 MAX_NAME_LENGTH = 100

@@ -170,8 +170,7 @@ class _TrialScores:
         return value
 
     def run(self, tool: str, notes: Sequence[str] = ()) -> ImportedRun:
-        if self.mistakes.count:
-            raise ForeignError(self.mistakes.report())
+        self.mistakes.raise_if_any(ForeignError)
         kinds = {result.positive for result in self.results}
         if len(kinds) < 2:
             what = "genuine" if kinds == {False} else "impostor"
@@ -271,8 +270,7 @@ def read_key(path: Path) -> dict[tuple[str, ...], bool]:
             continue
         if kinds.setdefault(names, kind) != kind:
             mistakes.add(f"trial '{' '.join(names)}' is both target and nontarget", location=f"line {number}")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return kinds
 
 

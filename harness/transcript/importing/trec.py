@@ -138,8 +138,7 @@ def _scores(source: ForeignFile) -> tuple[dict[str, dict[str, float]], str]:
         if document in scores.setdefault(topic, {}):
             mistakes.add(f"document '{document}' appears twice for topic {topic}", location=f"line {number}")
         scores[topic][document] = float(score)
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return scores, tag
 
 
@@ -153,8 +152,7 @@ def read_judgements(path: Path) -> dict[str, dict[str, int]]:
             judged.setdefault(topic, {})[document] = int(gain)
         except ValueError:
             mistakes.add("expected topic 0 document relevance", location=f"line {number}")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return judged
 
 
