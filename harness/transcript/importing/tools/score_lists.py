@@ -6,19 +6,16 @@ four does, `model segment target score`.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.errors import ForeignError, UsageError
 from harness.files.mistakes import Mistakes
 from harness.model import IDENTITIES, TRIAL_SIDES, both_identities
 from harness.tasks.score import SCORE
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile, shown
-from harness.transcript.importing.id_results import UNNAMED
-from harness.transcript.importing.predictions import CORRECT
+from harness.transcript.importing.contract import CORRECT, UNNAMED, ImportedAnswer, ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import MISSING, ForeignFile, Line, fields_of, first_lines, is_number, shown
 
-Line = tuple[int, list[str]]
 _KINDS = {
     "target": True,
     "tgt": True,
@@ -39,40 +36,6 @@ _KINDS = {
 # Of these, what may as well be the label of what was compared, such as the number of an image.
 _FIGURES = ("0", "1", "true", "false")
 _HEADER = "modelid"
-# Lines that a kind of file is recognised by: a mistake further down should be reported as one.
-SNIFFED_LINES = 3
-MISSING = {"nan", "na", "none", "-"}
-
-
-def fields_of(data: bytes, name: str) -> Iterator[Line]:
-    """The fields of every line that is not blank, with its number."""
-    for number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            fields = line.decode().split()
-        except UnicodeDecodeError:
-            raise ForeignError(f"{name}:{number}: not UTF-8 text") from None
-        if fields:
-            yield number, fields
-
-
-def first_lines(file: ForeignFile) -> list[list[str]]:
-    """The fields of the first few lines; none if it is not such a text."""
-    start = file.begin.split(b"\n")[:SNIFFED_LINES]
-    try:
-        lines = [line.decode().split() for line in start if line.strip()]
-    except UnicodeDecodeError:
-        return []
-    # A table, or JSON, has other marks between its cells.
-    return [] if any(field[-1] in ",;{[\0" for line in lines for field in line) else lines
-
-
-def is_number(text: str) -> bool:
-    """Whether a field is a number, or says that there is none."""
-    try:
-        float(text)
-    except ValueError:
-        return text.lower() in MISSING
-    return True
 
 
 def _all_lines(lines: Sequence[Sequence[str]], count: int) -> bool:

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from harness.errors import ForeignError
 from harness.files.mistakes import Mistakes
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile
-from harness.transcript.importing.id_results import UNNAMED
-from harness.transcript.importing.score_lists import fields_of, first_lines, is_number
+from harness.transcript.importing.contract import UNNAMED, ImportedAnswer, ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import ForeignFile, fields_of, first_lines, is_number
 
 VERDICT = "success_1"
 # Relevance by document, by topic.
