@@ -358,18 +358,11 @@ def changed_files(folder: Path, listing: Listing, *, thorough: bool = False) -> 
     changed = list((now.keys() ^ listing.keys()) - {b""})
     for name in now.keys() & listing.keys():
         listed = listing[name]
-        if (thorough or now[name] != listed.stamp) and not _has_content(folder, name, now[name], listed):
-            changed.append(name)
+        if thorough or now[name] != listed.stamp:
+            path = folder / os.fsdecode(name)
+            if now[name].size != listed.stamp.size or not is_whole(path, listed.sha256, None):
+                changed.append(name)
     return sorted(map(os.fsdecode, changed))
-
-
-def _has_content(folder: Path, name: bytes, stamp: Stamp, listed: ListedFile) -> bool:
-    if stamp.size != listed.stamp.size:
-        return False
-    try:
-        return file_sha256(folder / os.fsdecode(name)) == listed.sha256
-    except OSError:
-        return False
 
 
 def seal(folder: Path) -> None:

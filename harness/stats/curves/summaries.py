@@ -27,7 +27,7 @@ from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import WeightsStatistic
+from harness.stats.replication.statistic import WeightsStatistic, statistic_of_cells
 
 __all__ = [
     "AREA",
@@ -41,7 +41,6 @@ __all__ = [
     "LinearSummary",
     "ScoredCell",
     "ScoredElements",
-    "counted_cases",
     "element_sample",
     "element_statistic",
     "fnr_at_fpr",
@@ -193,54 +192,40 @@ def fnr_at_fpr(limit: float) -> CurveSummary:
     return CurveSummary(f"fnr at fpr {limit:g}", words, _of_rates(of_rates), smooth=False)
 
 
-def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
-    """How much of each case counts for each cell (cases, m), from the cases inside it; None if all do for all."""
-    size = next((inside.size for inside in groups if inside is not None), None)
-    if size is None:
-        return None
-    whole = np.ones(size, dtype=np.bool_)
-    return np.stack([whole if inside is None else inside for inside in groups], axis=1).astype(np.float64)
-
-
 def summary_statistic(summary: CurveSummary, cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
-    return _statistic(summary, cells)
+    return _statistic(summary, [((cases, None), inside) for cases, inside in cells], cells[0][0].positive)
 
 
 def _statistic(
-    summary: CurveSummary, cells: Sequence[ScoredCell], elements: Sequence[ScoredElements] = ()
+    summary: CurveSummary,
+    cells: Sequence[tuple[tuple[ScoredCases, ScoredElements | None], BoolArray | None]],
+    classes: BoolArray | None = None,
 ) -> WeightsStatistic:
-    """`elements` are what the scores of each cell belong to, if they are not those of the cases."""
-    orders = [scored.order for scored, _ in cells]
-    curves = [summary_of_weights(summary, scored, order) for (scored, _), order in zip(cells, orders, strict=True)]
+    """Of the scores of each cell, and the elements that have them if they are not those of the cases."""
+    parts = [
+        ((summary_of_weights(summary, scored, scored.order), scored, of), inside) for (scored, of), inside in cells
+    ]
 
-    def counted(weights: FloatArray, cell: int) -> FloatArray:
-        inside = cells[cell][1]
-        within = weights if inside is None else weights * inside
-        return within[elements[cell].case] * elements[cell].weight if elements else within
+    def spread(weights: FloatArray, of: ScoredElements | None) -> FloatArray:
+        return weights if of is None else np.asarray(weights[of.case] * of.weight)
 
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array([curve(counted(weights, cell)) for cell, curve in enumerate(curves)])
+    def value(part: _Part, weights: FloatArray) -> float:
+        curve, _, of = part
+        return curve(spread(weights, of))
 
-    def linear(weights: FloatArray) -> FloatArray:
-        columns = []
-        for cell, (scored, inside) in enumerate(cells):
-            slopes = summary_slopes(summary, scored, orders[cell], counted(weights, cell))
-            if elements:
-                # What a case adds is the sum over its elements.
-                of = elements[cell]
-                slopes = np.asarray(np.bincount(of.case, slopes * of.weight, weights.size), dtype=np.float64)
-            columns.append(slopes if inside is None else slopes * inside)
-        return np.stack(columns, axis=1)
+    def slopes(part: _Part, weights: FloatArray) -> FloatArray:
+        _, scored, of = part
+        found = summary_slopes(summary, scored, scored.order, spread(weights, of))
+        # What a case adds is the sum over its elements.
+        return found if of is None else np.bincount(of.case, found * of.weight, weights.size).astype(np.float64)
 
-    return WeightsStatistic(
-        function,
-        bounds=(0.0, 1.0),
-        size=len(cells),
-        linear=None if summary.linear is None else linear,
+    return statistic_of_cells(
+        parts,
+        value,
+        None if summary.linear is None else slopes,
         smooth=summary.smooth,
-        counted=counted_cases([inside for _, inside in cells]),
-        classes=None if elements else cells[0][0].positive,
+        classes=classes,
         optimistic=summary.optimistic,
         words=summary.words,
     )
@@ -321,6 +306,8 @@ class ScoredElements:
 
 # The elements of a run, and which of the cases count; None if all do.
 ElementCell = tuple[ScoredElements, BoolArray | None]
+# A curve as a function of the weights of its scores, these scores, and the elements that have them if not the cases.
+_Part = tuple[Callable[[FloatArray], float], ScoredCases, ScoredElements | None]
 
 
 def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
@@ -335,5 +322,4 @@ def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
 
 def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the weights of the cases; each sort is done once."""
-    scored = [(elements.scored, inside) for elements, inside in cells]
-    return _statistic(summary, scored, [elements for elements, _ in cells])
+    return _statistic(summary, [((elements.scored, elements), inside) for elements, inside in cells])
