@@ -48,7 +48,18 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         entry.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(entry.parent / f"{key}.lock"):
             if not entry.exists():
-                _make(entry, make)
+                scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=entry.parent))
+                try:
+                    make(scratch)
+                    _protect(scratch, entry)
+                    try:
+                        scratch.rename(entry)
+                    except OSError:
+                        # Clearing the cache removed the lock, and another process has made the entry in the meantime.
+                        if not entry.exists():
+                            raise
+                finally:
+                    remove_tree(scratch)
         return entry
     except OSError as error:
         raise _cache_error(entry, error) from None
@@ -159,21 +170,6 @@ def _protect(folder: Path, entry: Path) -> None:
     if kind in LISTED:
         # The name of a file's entry is the SHA-256 of its content, which was checked on the way.
         write_listing(entry, make_listing(folder, entry.name if kind == FILES else ""))
-
-
-def _make(entry: Path, make: Callable[[Path], None]) -> None:
-    scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=entry.parent))
-    try:
-        make(scratch)
-        _protect(scratch, entry)
-        try:
-            scratch.rename(entry)
-        except OSError:
-            # Clearing the cache removed the lock, and another process has made the entry in the meantime.
-            if not entry.exists():
-                raise
-    finally:
-        remove_tree(scratch)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
