@@ -21,7 +21,7 @@ from harness.stats.arrays import BoolArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
-from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.multiplicity import Multiplicity, holm
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import Estimates
 
@@ -147,8 +147,8 @@ def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: s
     for k, pair in enumerate(pairs):
         interactions.append(_interaction(cells, rows, pair, k))
         contrasts.append(_gap_contrast(cells, rows, pair))
-    of_interactions = _holm([None if test is None else test.test.p_value for test in interactions])
-    of_contrasts = _holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts])
+    of_interactions = holm([None if test is None else test.test.p_value for test in interactions]).tolist()
+    of_contrasts = holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts]).tolist()
     return Breakdown(
         column=groups.column,
         groups=with_corrected(rows, Multiplicity.HOLM),
@@ -162,11 +162,6 @@ def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: s
             for contrast, p in zip(contrasts, of_contrasts, strict=True)
         ],
     )
-
-
-def _holm(p_values: Sequence[float | None]) -> list[float]:
-    known = np.array([math.nan if p is None else p for p in p_values], dtype=np.float64)
-    return adjusted(known, Multiplicity.HOLM).tolist() if len(known) else []
 
 
 def group_rows(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> tuple[CaseGroups, list[Group]]:

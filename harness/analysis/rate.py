@@ -14,13 +14,14 @@ from harness.analysis.run_identity import check_same_version, machine_lines
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, Reads, value_measure
+from harness.model import finite
 from harness.options.comparing import RateOptions
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.cochran import WaldTest
 from harness.stats.curves.costs import bin_numbers
 from harness.stats.curves.scores import ScoredCases
 from harness.stats.estimate import Estimate
-from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.multiplicity import holm
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
@@ -208,14 +209,8 @@ def _explained(measurement: Measurement) -> list[ExplainedVariance]:
         share = _omega_squared(success, groups.codes, weights, len(groups.labels))
         tested = equal_groups(measurement, groups.members)
         explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
-    p_values = np.array(
-        [np.nan if column.p_value is None else column.p_value for column in explained], dtype=np.float64
-    )
-    corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
-    explained = [
-        replace(column, p_adjusted=None if np.isnan(p) else float(p))
-        for column, p in zip(explained, corrected, strict=True)
-    ]
+    corrected = holm([column.p_value for column in explained]).tolist()
+    explained = [replace(column, p_adjusted=finite(p)) for column, p in zip(explained, corrected, strict=True)]
     return sorted(explained, key=lambda column: -column.share)
 
 

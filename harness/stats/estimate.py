@@ -211,9 +211,7 @@ def with_adjusted(
     estimates: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM
 ) -> list[Estimate | None]:
     """The estimates with p-values adjusted for their number; None stays None."""
-    p_values = np.array(
-        [math.nan if estimate is None or estimate.p_value is None else estimate.p_value for estimate in estimates]
-    )
+    p_values = [None if estimate is None else estimate.p_value for estimate in estimates]
     return [
         estimate if estimate is None or math.isnan(p) else replace(estimate, p_adjusted=float(p))
         for estimate, p in zip(estimates, adjusted(p_values, method), strict=True)

@@ -120,6 +120,11 @@ class _TrialScores:
             )
         )
 
+    def add_named(self, number: int, names: tuple[str, ...], score: str, *, target: bool) -> None:
+        """A trial of a model and a segment."""
+        columns = dict(zip(TRIAL_SIDES, names, strict=False))
+        self.add(number, "/".join(names), score, target, "target" if target else "nontarget", columns)
+
     def _score(self, number: int, text: str) -> float | None:
         if text.lower() in MISSING:
             return None
@@ -194,14 +199,11 @@ def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun
             trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", location=f"line {number}")
             continue
         used.add(names)
-        columns = dict(zip(TRIAL_SIDES, names, strict=False))
-        trials.add(number, "/".join(names), fields[-1], kind, "target" if kind else "nontarget", columns)
+        trials.add_named(number, names, fields[-1], target=kind)
     notes = []
     if known is not None and len(used) < len(known):
         for names in [names for names in known if names not in used]:
-            kind = known[names]
-            columns = dict(zip(TRIAL_SIDES, names, strict=False))
-            trials.add(0, "/".join(names), "nan", kind, "target" if kind else "nontarget", columns)
+            trials.add_named(0, names, "nan", target=known[names])
         notes.append(f"{len(known) - len(used):,} of {len(known):,} trials have no score; each counts as a refusal")
     return [trials.run("a list of trials", notes)]
 
