@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from harness.measures import Measure
 
 
+# Whether an outcome means that the answer was accepted, by its code.
+ACCEPTED = np.array([outcome in (Outcome.TP, Outcome.FP) for outcome in OUTCOMES])
+
+
 @dataclass(frozen=True)
 class Run:
     """A transcript as it was read, and what to call it in messages."""
@@ -290,7 +294,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
             for run, order in zip(runs, orders, strict=True)
         ],
         ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
-        success=is_among(outcome, [code for code, kind in enumerate(OUTCOMES) if kind.success]),
+        success=successes(outcome),
         outcome=outcome,
         cases=first,
         order=orders[0],
@@ -333,6 +337,11 @@ def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:
     """The number of each outcome."""
     counts = {kind.value: int(np.count_nonzero(outcome == code)) for code, kind in enumerate(OUTCOMES)}
     return Counts(**counts, ER=errors)
+
+
+def successes(outcome: npt.NDArray[np.int8]) -> BoolArray:
+    """Whether each outcome is a success, from their codes."""
+    return is_among(outcome, [code for code, kind in enumerate(OUTCOMES) if kind.success])
 
 
 def outcome_codes(accepted: BoolArray, positive: BoolArray) -> npt.NDArray[np.int8]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.align import ACCEPTED, AlignedRuns, Run, align, names_of
 from harness.analysis.curves.bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
 from harness.analysis.curves.curve import Curve, MeanPoint, RequestedPoint
 from harness.analysis.curves.scores import curve_elements
@@ -35,10 +35,9 @@ from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import WeightsStatistic
-from harness.transcript.columns import OUTCOMES, number_or_nan
+from harness.transcript.columns import number_or_nan
 from harness.transcript.format import differing_params, params_text
 
-_ACCEPTED = np.array([outcome in ("TP", "FP") for outcome in OUTCOMES])
 # Ellipses along a curve: more would overlap.
 MAX_ELLIPSES = 6
 # How the error of a mean over repeated tests was computed, and what it is for.
@@ -157,7 +156,7 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOpt
 
 def _sweep_runs(aligned: AlignedRuns, values: list[str], options: CurveOptions) -> SweepRuns:
     sampling = take_sample(aligned, options)
-    accepted = np.asarray(_ACCEPTED[aligned.outcome])
+    accepted = np.asarray(ACCEPTED[aligned.outcome])
     for kind, of in (("positive", aligned.positive), ("negative", ~aligned.positive)):
         if not (of & (sampling.sample.weights > 0)).any():
             raise TranscriptError(f"{aligned.names[0]}: no {kind} case; a curve needs positive and negative cases")
