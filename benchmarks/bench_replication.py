@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.timing import Timing, best, perf_counter, print_timings, seconds
 from harness.stats.arrays import FloatArray
 from harness.stats.replication.balanced import balanced
-from harness.stats.replication.replicates import ScaledReplicates
+from harness.stats.replication.replicates import Replicates
 from harness.stats.replication.sample import make_sample, unit_sums
 
 STRATA = 10_000
@@ -41,7 +41,7 @@ def peak_megabytes(run: Callable[[], object]) -> float:
     return peak / 2**20
 
 
-def make_replicates(strata: int, units: int) -> tuple[ScaledReplicates, FloatArray]:
+def make_replicates(strata: int, units: int) -> tuple[Replicates, FloatArray]:
     rng = np.random.default_rng(units)
     n = strata * units
     sample = make_sample(n, strata=np.repeat(np.arange(strata), units), weights=rng.uniform(0.5, 2, n))
@@ -49,13 +49,13 @@ def make_replicates(strata: int, units: int) -> tuple[ScaledReplicates, FloatArr
     return balanced(sample), unit_sums(sample, successes)
 
 
-def ratio_variance(replicates: ScaledReplicates, sums: FloatArray) -> float:
+def ratio_variance(replicates: Replicates, sums: FloatArray) -> float:
     totals = replicates.totals(sums)
     full = sums.sum(axis=0)
     return float(replicates.variance(totals[:, 0] / totals[:, 1], float(full[0] / full[1])))
 
 
-def product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> tuple[float, float]:
+def product_seconds(replicates: Replicates, sums: FloatArray) -> tuple[float, float]:
     """Seconds of factors @ sums over all replicates, and the variance, to compare it."""
     spent = 0.0
     totals: list[FloatArray] = []
@@ -65,7 +65,7 @@ def product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> tuple[flo
     return spent, float(replicates.variance(replicate[:, 0] / replicate[:, 1], float(full[0] / full[1])))
 
 
-def signs_product_seconds(replicates: ScaledReplicates, sums: FloatArray) -> float:
+def signs_product_seconds(replicates: Replicates, sums: FloatArray) -> float:
     """The same for two units, with a matrix of signs: half as many columns, all in memory."""
     steps = sums[0::2] - sums[1::2]
     signs = np.concatenate([factors[:, 0::2] - 1 for factors in replicates.weights(block=SLAB)])
@@ -82,7 +82,7 @@ def survey_seconds(strata: int) -> float | None:
     return float(run.stdout) if run.returncode == 0 else None
 
 
-def fast_seconds(replicates: ScaledReplicates, sums: FloatArray) -> float:
+def fast_seconds(replicates: Replicates, sums: FloatArray) -> float:
     (spent,) = best(lambda: ratio_variance(replicates, sums), turns=TURNS, clock=perf_counter)
     return spent
 

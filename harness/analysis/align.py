@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from harness.measures import Measure
 
 
+# Whether an outcome means that the answer was accepted, by its code.
+ACCEPTED = np.array([outcome in (Outcome.TP, Outcome.FP) for outcome in OUTCOMES])
+
+
 @dataclass(frozen=True)
 class Run:
     """A transcript as it was read, and what to call it in messages."""
@@ -129,19 +133,22 @@ class AlignedRuns:
         if not self.scored:
             cases = []
             for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
-                _check_scores(name, run)
+                # Results of other tools may say that a case was accepted, but not with what score.
+                bare = np.flatnonzero(np.isnan(run.score) & (run.error.codes < 0) & (run.positive == run.success))
+                if bare.size:
+                    raise TranscriptError(
+                        f"{name}: {bare.size:,} accepted cases have no score ('{run.ids[int(bare[0])]}' is the first), "
+                        "so no threshold can be set; let the program answer with scores"
+                    )
                 of_run = curve_scores(run, name)
                 scores, larger = take(of_run.scores, order), of_run.larger_is_better
                 cases.append(make_scored_cases(scores, self.positive, larger_is_better=larger))
             self.scored.extend(cases)
         return list(self.scored)
 
+    @cached_property
     def elements(self) -> list[ScoredElements] | None:
         """What the cases of every run consist of, with scores; None for tasks whose curves are over cases."""
-        return self._elements
-
-    @cached_property
-    def _elements(self) -> list[ScoredElements] | None:
         scored = []
         for name, run, order in zip(self.names, self.runs, self.orders, strict=True):
             elements = curve_elements(run, name)
@@ -214,12 +221,9 @@ class AlignedRuns:
         numbers = [np.where(run.error.codes < 0, run.actual.numbers(), np.nan) for run in self.runs]
         return self._numbers(numbers)
 
+    @cached_property
     def errors(self) -> FloatArray:
         """The answer minus the truth, (m, n); NaN unless both are numbers."""
-        return self._errors
-
-    @cached_property
-    def _errors(self) -> FloatArray:
         # Texts of all cases are parsed: every measure of them would do it twice.
         with np.errstate(over="ignore"):
             return np.clip(self.answered_numbers() - self.true_numbers(), -sys.float_info.max, sys.float_info.max)
@@ -290,7 +294,7 @@ def align(runs: Sequence[Run], *, intersect: bool = False, partial: bool = False
             for run, order in zip(runs, orders, strict=True)
         ],
         ids=[first.ids[i] for i in orders[0]] if left_out or len(orders[0]) != len(first.ids) else first.ids,
-        success=is_among(outcome, [code for code, kind in enumerate(OUTCOMES) if kind.success]),
+        success=successes(outcome),
         outcome=outcome,
         cases=first,
         order=orders[0],
@@ -335,18 +339,12 @@ def count_outcomes(outcome: npt.NDArray[np.int8], *, errors: int) -> Counts:
     return Counts(**counts, ER=errors)
 
 
+def successes(outcome: npt.NDArray[np.int8]) -> BoolArray:
+    """Whether each outcome is a success, from their codes."""
+    return is_among(outcome, [code for code, kind in enumerate(OUTCOMES) if kind.success])
+
+
 def outcome_codes(accepted: BoolArray, positive: BoolArray) -> npt.NDArray[np.int8]:
     """The codes of the outcomes, from what was accepted."""
     tp, fn, fp, tn = (np.int8(OUTCOMES.index(kind)) for kind in (Outcome.TP, Outcome.FN, Outcome.FP, Outcome.TN))
     return np.where(positive, np.where(accepted, tp, fn), np.where(accepted, fp, tn))
-
-
-def _check_scores(name: str, run: Columns) -> None:
-    """Results of other tools may say that a case was accepted, but not with what score."""
-    bare = np.flatnonzero(np.isnan(run.score) & (run.error.codes < 0) & (run.positive == run.success))
-    if bare.size:
-        first = run.ids[int(bare[0])]
-        raise TranscriptError(
-            f"{name}: {bare.size:,} accepted cases have no score ('{first}' is the first), so no threshold can be set; "
-            "let the program answer with scores"
-        )

@@ -5,13 +5,14 @@ number of its cases may vary too.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
 from harness.analysis.cells import Cells, GroupCells, Measurement
-from harness.analysis.groups import groups_of
+from harness.analysis.groups import CaseGroups, groups_of
 from harness.errors import UsageError
 from harness.files.conditions import number
 from harness.measures import Measure
@@ -20,7 +21,7 @@ from harness.stats.arrays import BoolArray
 from harness.stats.cochran import WaldTest
 from harness.stats.estimate import Estimate, with_adjusted
 from harness.stats.gaps import GapDifference, difference_of_gaps, widened
-from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.multiplicity import Multiplicity, holm
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import Estimates
 
@@ -135,28 +136,22 @@ def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: s
     """Break runs, and pairs of them, down by a column."""
     if len(pairs) > MAX_PAIRS:
         raise UsageError(f"--by with {len(pairs):,} pairs is too much to read; compare with one run: --baseline NAME")
-    groups = groups_of(measurement.aligned, by)
-    members = [groups.codes == code for code in range(len(groups.labels))]
-    rows = [
-        replace(_group(measurement, label, inside, pairs), values=values)
-        for label, inside, values in zip(groups.labels, members, groups.crossed or [{}] * len(members), strict=True)
-    ]
+    groups, rows = group_rows(measurement, pairs, by)
     if not any(value for row in rows for value in row.runs):
         words = measurement.measure.words
         raise UsageError(f"--by {by}: no group by itself has a value for {words}; group by something else")
-    cells = GroupCells(measurement, members)
+    cells = GroupCells(measurement, groups.members)
     gaps = [_gap(cells, rows, run) for run in range(len(measurement.aligned.names))]
     # Pair by pair, since both tests are of the same cells.
     interactions, contrasts = [], []
     for k, pair in enumerate(pairs):
         interactions.append(_interaction(cells, rows, pair, k))
         contrasts.append(_gap_contrast(cells, rows, pair))
-    of_interactions = _holm([None if test is None else test.test.p_value for test in interactions])
-    of_contrasts = _holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts])
-    flat = with_adjusted([gap for row in rows for gap in row.pairs])
+    of_interactions = holm([None if test is None else test.test.p_value for test in interactions]).tolist()
+    of_contrasts = holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts]).tolist()
     return Breakdown(
         column=groups.column,
-        groups=[replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)],
+        groups=with_corrected(rows, Multiplicity.HOLM),
         gaps=gaps,
         interactions=[
             None if test is None else replace(test, p_adjusted=finite(p))
@@ -169,9 +164,36 @@ def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: s
     )
 
 
-def _holm(p_values: Sequence[float | None]) -> list[float]:
-    known = np.array([math.nan if p is None else p for p in p_values], dtype=np.float64)
-    return adjusted(known, Multiplicity.HOLM).tolist() if len(known) else []
+def group_rows(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: str) -> tuple[CaseGroups, list[Group]]:
+    """The groups of a column, and what is estimated of each by itself."""
+    groups = groups_of(measurement.aligned, by)
+    values = groups.crossed or [{} for _ in groups.labels]
+    return groups, [
+        replace(_group(measurement, label, inside, pairs), values=in_columns)
+        for label, inside, in_columns in zip(groups.labels, groups.members, values, strict=True)
+    ]
+
+
+def side_by_side(parts: Sequence[Sequence[Group]], count: Callable[[Iterable[int]], int]) -> list[Group]:
+    """The groups of runs that were broken down each by itself, in the order of the first that has them.
+
+    `count` makes one number of cases of those of all runs.
+    """
+    by_key = [{group.key: group for group in groups} for groups in parts]
+    rows = []
+    for key in dict.fromkeys(key for groups in by_key for key in groups):
+        same = [groups.get(key) for groups in by_key]
+        known = [group for group in same if group is not None]
+        cases, answers = count(group.cases for group in known), count(group.answers for group in known)
+        runs = [None if group is None else group.runs[0] for group in same]
+        rows.append(replace(known[0], cases=cases, answers=answers, runs=runs, pairs=[]))
+    return rows
+
+
+def with_corrected(rows: Sequence[Group], multiplicity: Multiplicity) -> list[Group]:
+    """The groups with p-values of pairs that are corrected for all pairs of all groups."""
+    flat = iter(with_adjusted([gap for row in rows for gap in row.pairs], multiplicity))
+    return [replace(row, pairs=list(islice(flat, len(row.pairs)))) for row in rows]
 
 
 def _group(measurement: Measurement, label: str, inside: BoolArray, pairs: Sequence[tuple[int, int]]) -> Group:

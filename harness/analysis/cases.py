@@ -132,7 +132,8 @@ class SelectedTrials(Sequence[Trial]):
         return self.size
 
     def __iter__(self) -> Iterator[Trial]:
-        return islice(chain.from_iterable(self._blocks()), self.size)
+        with open_transcript(self.path, name=self.name) as reader:
+            yield from islice(chain.from_iterable(map(self.query.selected, reader.blocks())), self.size)
 
     @overload
     def __getitem__(self, index: int) -> Trial: ...
@@ -140,11 +141,6 @@ class SelectedTrials(Sequence[Trial]):
     def __getitem__(self, index: slice) -> list[Trial]: ...
     def __getitem__(self, index: int | slice) -> Trial | list[Trial]:
         return list(self)[index]
-
-    def _blocks(self) -> Iterator[list[Trial]]:
-        with open_transcript(self.path, name=self.name) as reader:
-            for block in reader.blocks():
-                yield self.query.selected(block)
 
 
 def field_values(trials: Sequence[Trial], name: str) -> list[Any]:

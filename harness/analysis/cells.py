@@ -124,7 +124,7 @@ class Measurement:
     def _evaluated(self, cells: Sequence["Cell"]) -> tuple[Statistic, FloatArray]:
         measure = self.measure
         # A curve over pixels has both classes in every image.
-        if not (Reads.SCORE in measure.reads and self.aligned.elements() is not None):
+        if not (Reads.SCORE in measure.reads and self.aligned.elements is not None):
             check_classes(f"--statistic {measure.name}", measure.classes, self.aligned.positive)
         statistic = measure.statistic(self.aligned, cells)
         # The squares of recorded numbers may overflow; such a measure has no value, or no error.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align
+from harness.analysis.align import ACCEPTED, AlignedRuns, Run, align
 from harness.analysis.sampling import take_sample
 from harness.errors import TranscriptError, UsageError
 from harness.options import DesignOptions
@@ -27,7 +27,7 @@ from harness.stats.fusion import (
     fit_logistic,
     fold_units,
 )
-from harness.transcript.columns import OUTCOMES, Coded
+from harness.transcript.columns import Coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,6 @@ def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
     default = task.decisions["threshold"].default
     declared = [params.get("threshold") for params in aligned.params]
     threshold = np.array([sign * float(default if value is None else value) for value in declared])
-    by_code = np.array([outcome.value in ("TP", "FP") for outcome in OUTCOMES])
     answers = ProgramAnswers(
         runs=aligned.names,
         ids=aligned.ids,
@@ -104,7 +103,7 @@ def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
         answered=answered,
         threshold=threshold,
         passes=answered & ~(score < threshold[:, None]),
-        accepted=by_code[aligned.outcome] & ~error,
+        accepted=ACCEPTED[aligned.outcome] & ~error,
         positive=aligned.positive,
         claim=_codes(aligned.column("expect"), code),
         real=_codes(aligned.column("truth"), code),

@@ -10,7 +10,7 @@ from harness.analysis.align import AlignedRuns
 from harness.errors import UsageError
 from harness.files.conditions import number, numbers, sort_key
 from harness.params import nearest
-from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.arrays import BoolArray, FloatArray, IntArray
 
 # The most groups that a reader, or a plot, can take in.
 MAX_GROUPS = 60
@@ -31,9 +31,10 @@ class CaseGroups:
     # Of columns that are crossed: for each group the value of each column.
     crossed: list[dict[str, str]] = field(default_factory=list)
 
-    def values(self, code: int) -> dict[str, str]:
-        """The value of a group in each of its columns."""
-        return self.crossed[code] if self.crossed else {self.column: self.labels[code]}
+    @property
+    def members(self) -> list[BoolArray]:
+        """Which cases are in each group."""
+        return [self.codes == code for code in range(len(self.labels))]
 
 
 def groups_of(aligned: AlignedRuns, by: str) -> CaseGroups:

@@ -27,7 +27,7 @@ from harness.options.comparing import CompareOptions, RateOptions
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.roc import convex_hull
 from harness.stats.curves.scores import Order, ScoredCases, counts_of
-from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic
+from harness.stats.replication.statistic import SmoothFormula, WeightsStatistic, counted_cases
 
 if TYPE_CHECKING:
     from harness.measures.measure import Cell
@@ -274,11 +274,6 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
     formula, words = _formula(measure, criterion), f"{measure.words} at {criterion}"
 
     def statistic(runs: Runs, cells: Sequence["Cell"]) -> WeightsStatistic:
-        counted = None
-        if any(inside is not None for _, inside in cells):
-            everything = np.ones(runs.positive.size, dtype=np.bool_)
-            masks = [everything if inside is None else inside for _, inside in cells]
-            counted = np.stack(masks, axis=1).astype(np.float64)
         known = run_thresholds(runs)
         chosen = [_ThresholdCell(formula, criterion, known[run], inside) for run, inside in cells]
         return WeightsStatistic(
@@ -289,7 +284,7 @@ def operating_measure(measure: Measure, criterion: OperatingCriterion) -> Measur
             # A threshold jumps from score to score: half-samples overstate the error by a tenth or more.
             linear_first=True,
             smooth=False,
-            counted=counted,
+            counted=counted_cases([inside for _, inside in cells]),
             words=words,
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
-from harness.analysis.breakdown import Breakdown, break_down, equal_groups
+from harness.analysis.breakdown import Breakdown, break_down, equal_groups, side_by_side
 from harness.analysis.cells import Cells, Measurement
 from harness.analysis.groups import CaseGroups, has_few_values, several_groups
 from harness.analysis.operating_point import OperatingResult, decided_at, measure_at
@@ -14,13 +14,14 @@ from harness.analysis.run_identity import check_same_version, machine_lines
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import HateError, UsageError
 from harness.measures import MEASURES, Measure, Reads, value_measure
+from harness.model import finite
 from harness.options.comparing import RateOptions
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.cochran import WaldTest
 from harness.stats.curves.costs import bin_numbers
 from harness.stats.curves.scores import ScoredCases
 from harness.stats.estimate import Estimate
-from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.multiplicity import holm
 from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
@@ -191,15 +192,7 @@ def merge_breakdowns(runs: Sequence[RunMeasures]) -> list[dict[str, Breakdown]]:
 
 
 def _merged(parts: Sequence[Breakdown]) -> Breakdown:
-    """Groups by their labels, in the order of the first run that has them."""
-    keys = list(dict.fromkeys(group.key for by in parts for group in by.groups))
-    rows = []
-    for key in keys:
-        same = [next((group for group in by.groups if group.key == key), None) for by in parts]
-        known = [group for group in same if group is not None]
-        cases, answers = max(group.cases for group in known), max(group.answers for group in known)
-        runs = [None if group is None else group.runs[0] for group in same]
-        rows.append(replace(known[0], cases=cases, answers=answers, runs=runs, pairs=[]))
+    rows = side_by_side([by.groups for by in parts], max)
     return Breakdown(parts[0].column, rows, [by.gaps[0] for by in parts], [])
 
 
@@ -214,17 +207,10 @@ def _explained(measurement: Measurement) -> list[ExplainedVariance]:
     explained = []
     for groups in columns.values():
         share = _omega_squared(success, groups.codes, weights, len(groups.labels))
-        members = [groups.codes == code for code in range(len(groups.labels))]
-        tested = equal_groups(measurement, members)
+        tested = equal_groups(measurement, groups.members)
         explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
-    p_values = np.array(
-        [np.nan if column.p_value is None else column.p_value for column in explained], dtype=np.float64
-    )
-    corrected = adjusted(p_values, Multiplicity.HOLM) if explained else p_values
-    explained = [
-        replace(column, p_adjusted=None if np.isnan(p) else float(p))
-        for column, p in zip(explained, corrected, strict=True)
-    ]
+    corrected = holm([column.p_value for column in explained]).tolist()
+    explained = [replace(column, p_adjusted=finite(p)) for column, p in zip(explained, corrected, strict=True)]
     return sorted(explained, key=lambda column: -column.share)
 
 

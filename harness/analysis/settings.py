@@ -8,25 +8,24 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align, outcome_codes
+from harness.analysis.align import AlignedRuns, Run, align, outcome_codes, successes
 from harness.analysis.cells import Measurement
 from harness.analysis.decisions import Setting
 from harness.analysis.matching import take
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import UsageError
 from harness.measures import Measure, Reads, find_measure
-from harness.model import Answer, Outcome
+from harness.model import Answer
 from harness.options import DesignOptions
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 from harness.tasks import Task
-from harness.transcript.columns import NUMBERS, OUTCOMES, TEXTS, Coded, Columns, read_columns
+from harness.transcript.columns import NUMBERS, TEXTS, Coded, Columns, read_columns
 from harness.transcript.format import Header
 from harness.transcript.read import open_transcript
 
 # Settings that are measured at a time, and the most records that they have together.
 BLOCK, BLOCK_RECORDS = 64, 1 << 20
-_TP, _TN = OUTCOMES.index(Outcome.TP), OUTCOMES.index(Outcome.TN)
 # What only the runs of some tasks have.
 _OF_SOME_TASKS = Reads.RANK | Reads.NUMBERS | Reads.BOXES | Reads.PIXELS
 
@@ -103,7 +102,7 @@ def decided_runs(settings: Sequence[Setting], columns: Mapping[tuple[Path, ...],
         names=[run.header.algorithm.name for run in runs],
         headers=[run.header for run in runs],
         counts=[setting.counts for setting in settings],
-        success=(outcome == _TP) | (outcome == _TN),
+        success=successes(outcome),
         outcome=outcome,
         runs=runs,
         orders=orders,

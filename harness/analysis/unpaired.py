@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import combinations
 
 from harness.analysis.align import AlignedRuns, Run, align, names_of
-from harness.analysis.breakdown import Breakdown, Group
+from harness.analysis.breakdown import Breakdown, group_rows, side_by_side, with_corrected
 from harness.analysis.cells import Measurement
 from harness.analysis.comparison import RunSummary
-from harness.analysis.groups import BINS, CROSS, crossed_columns, groups_of
+from harness.analysis.groups import BINS, crossed_columns
 from harness.analysis.matching import agreed_direction, check_same_metric
 from harness.analysis.pairs import Pair
 from harness.analysis.run_identity import check_same_version
@@ -120,32 +120,11 @@ def by_group(measurements: Sequence[Measurement], multiplicity: Multiplicity, by
     for part in [] if whole else crossed_columns(by):
         if BINS.fullmatch(part) and measurements[0].aligned.column(part) is None:
             raise UsageError(f"--by {part}: bins of different inputs must have the same edges; write COLUMN=0,10,20")
-    parts = [_group_estimates(measurement, by) for measurement in measurements]
-    # In the order of the first run that has them, in which bins of a number are sorted.
-    values = list(dict.fromkeys(value for groups in parts for value in groups))
-    columns = [name for name, _ in values[0]]
+    parts = [group_rows(measurement, [], by) for measurement in measurements]
     pairs = list(combinations(range(len(measurements)), 2))
-    rows = []
-    for value in values:
-        estimates, cases, answers = zip(*(groups.get(value, (None, 0, 0)) for groups in parts), strict=True)
-        gaps = [difference_of(estimates[a], estimates[b]) for a, b in pairs]
-        label, crossed = CROSS.join(text for _, text in value), dict(value) if len(value) > 1 else {}
-        rows.append(Group(label, sum(cases), list(estimates), gaps, crossed, sum(answers)))
-    flat = with_adjusted([gap for row in rows for gap in row.pairs], multiplicity)
-    rows = [replace(row, pairs=flat[i * len(pairs) : (i + 1) * len(pairs)]) for i, row in enumerate(rows)]
-    return Breakdown(CROSS.join(columns), rows, [None] * len(measurements), [None] * len(pairs))
-
-
-def _group_estimates(
-    measurement: Measurement, by: str
-) -> dict[tuple[tuple[str, str], ...], tuple[Estimate | None, int, int]]:
-    """The estimate of each group, and the numbers of its cases and answers, by its value in each column."""
-    groups, result = groups_of(measurement.aligned, by), {}
-    for code in range(len(groups.labels)):
-        inside = groups.codes == code
-        result[tuple(groups.values(code).items())] = (
-            measurement.cells([(0, inside)]).estimate(0),
-            measurement.aligned.case_count(inside),
-            int(inside.sum()),
-        )
-    return result
+    rows = [
+        replace(row, pairs=[difference_of(row.runs[a], row.runs[b]) for a, b in pairs])
+        for row in side_by_side([rows for _, rows in parts], sum)
+    ]
+    column = parts[0][0].column
+    return Breakdown(column, with_corrected(rows, multiplicity), [None] * len(measurements), [None] * len(pairs))

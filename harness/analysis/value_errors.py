@@ -48,7 +48,7 @@ class ErrorsOverTruth:
 
 def errors_over_truth(aligned: AlignedRuns, sampling: Sampling, replication: Replication) -> ErrorsOverTruth:
     """The errors of the first run; a TranscriptError if its answers are not numbers."""
-    errors, truth = aligned.errors()[0], aligned.true_numbers()
+    errors, truth = aligned.errors[0], aligned.true_numbers()
     known = ~np.isnan(errors)
     tolerance = aligned.params[0].get("tolerance")
     measurement = Measurement(MEASURES["bias"], aligned, sampling, replication)

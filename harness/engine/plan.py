@@ -11,7 +11,7 @@ from harness.errors import InterfaceError, UsageError
 from harness.files.outputs import refuse_inputs
 from harness.interface.contract import Interface
 from harness.interface.limits import ResourceLimits, without_network
-from harness.interface.load import load_interface, with_name
+from harness.interface.load import MATRIX, load_interface
 from harness.interface.python import INTO_A_FILE, is_in_memory
 from harness.options import (
     DirectionOptions,
@@ -32,8 +32,6 @@ from harness.script.gallery import select_gallery_cases
 from harness.script.load import Script
 from harness.site.fetch import fetch_data
 from harness.site.find_test import Note, find_test
-
-MATRIX = "matrix:"
 
 
 class RunOptions(ExecutionOptions, DirectionOptions):
@@ -168,18 +166,11 @@ def find_parts(
     """
     cases = test if isinstance(test, CaseSet) else None
     script = test.script if isinstance(test, CaseSet) else find_test(str(test), libraries, note)
-    return RunParts(script, _find_interface(interface, script, name, isolate=isolate), selection, cases)
-
-
-def _find_interface(source: object, script: Script, name: str | None, *, isolate: bool) -> Interface:
-    if not isinstance(source, str) or not source.startswith(MATRIX):
-        return load_interface(source, name, isolate=isolate)
-    if not script.task.uses_gallery:
-        raise InterfaceError(f"--interface {source}: for rank tests; {script.name} is a {script.task.name} test")
-    from harness.interface.matrix import load_matrix  # numpy is slow to import
-
+    if isinstance(interface, str) and interface.startswith(MATRIX) and not script.task.uses_gallery:
+        raise InterfaceError(f"--interface {interface}: for rank tests; {script.name} is a {script.task.name} test")
     larger = script.rules.larger_is_better
-    return with_name(load_matrix(source.removeprefix(MATRIX), script.folder, larger_is_better=larger), name)
+    loaded = load_interface(interface, name, isolate=isolate, test_folder=script.folder, larger_is_better=larger)
+    return RunParts(script, loaded, selection, cases)
 
 
 def _check_workers(interface: Interface, options: RunOptions) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from harness.errors import ScriptError
+from harness.errors import HateError, ScriptError
 
 _HEADER = re.compile(r"^\s*+\[{1,2}+([^\]]++)\]")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -80,10 +80,10 @@ class Mistakes:
         self.count += others.count
         self.shown = [*self.shown, *others.shown][:MAX_SHOWN]
 
-    def raise_if_any(self) -> None:
-        """Raise a ScriptError with all of them, if there are any."""
+    def raise_if_any(self, kind: type[HateError] = ScriptError) -> None:
+        """Raise an error of this kind with all of them, if there are any."""
         if self.count:
-            raise ScriptError(self.report())
+            raise kind(self.report())
 
     def report(self) -> str:
         """One mistake on the same line; several on a line each."""

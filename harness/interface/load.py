@@ -8,14 +8,30 @@ from harness.errors import InterfaceError, UsageError
 from harness.interface.contract import FILES, Interface
 from harness.params import nearest
 
+# How a similarity matrix is named: matrix:FILE.
+MATRIX = "matrix:"
 
-def load_interface(source: object = None, name: str | None = None, *, isolate: bool = False) -> Interface:
+
+def load_interface(
+    source: object = None,
+    name: str | None = None,
+    *,
+    isolate: bool = False,
+    test_folder: Path | None = None,
+    larger_is_better: bool = True,
+) -> Interface:
     """Load and check an interface; `name` replaces the algorithm's own name.
 
     A string or a path names one, None means the one in the working folder, and anything else is a Python object, or
     has been loaded already.
-    With `isolate`, Python code is loaded only in a process of its own.
+    With `isolate`, Python code is loaded only in a process of its own. With a test, `matrix:FILE` is a matrix, perhaps
+    in the folder of the test, which says whether its numbers are similarities.
     """
+    if isinstance(source, str) and source.startswith(MATRIX) and test_folder is not None:
+        from harness.interface.matrix import load_matrix  # numpy is slow to import
+
+        matrix = load_matrix(source.removeprefix(MATRIX), test_folder, larger_is_better=larger_is_better)
+        return with_name(matrix, name)
     if source is not None and not isinstance(source, (str, Path)):
         from harness.interface.python import python_object
 

@@ -22,7 +22,7 @@ def curve_statistic(summary: CurveSummary, runs: Runs, cells: Sequence[Cell]) ->
     """A summary of the curve over cases, or over pixels if these have the scores."""
     from harness.stats.curves.summaries import element_statistic, summary_statistic
 
-    elements = runs.elements()
+    elements = runs.elements
     if elements is not None:
         return element_statistic(summary, [(elements[run], inside) for run, inside in cells])
     cases = runs.curve_cases()
@@ -35,7 +35,7 @@ OF_PIXELS = "of pixels there are auc, eer, average_precision and fnr@fpr=RATE"
 
 def require_scored_cases(asked: str, runs: Runs, instead: str = OF_PIXELS) -> None:
     """A UsageError if pixels have the scores: that of an image is then its overlap, no evidence for an object."""
-    if runs.elements() is not None:
+    if runs.elements is not None:
         raise UsageError(f"{asked}: these scores are of pixels, not of cases; {instead}")
 
 

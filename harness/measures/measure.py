@@ -73,12 +73,14 @@ class Runs(Protocol):
     def detail(self, name: str) -> list[list[Any]]:
         """What tasks record under `pixels` or `boxes`, for each run and case; None for a record without it."""
 
+    @property
     def errors(self) -> FloatArray:
         """The answer minus the truth, (m, n); NaN unless both are numbers."""
 
     def curve_cases(self) -> list[ScoredCases]:
         """The scores of every run, ready for curves."""
 
+    @property
     def elements(self) -> list[ScoredElements] | None:
         """What the cases consist of, such as pixels, with scores; None for tasks whose curves are over cases."""
 

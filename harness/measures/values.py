@@ -103,9 +103,9 @@ MEASURES = (
         needs="programs in processes of their own",
         unit="B",
     ),
-    Measure("mae", "mean absolute error", _ratio(lambda runs: abs(runs.errors()), None, _ANY), False, _ANY, **_NUMBERS),
-    Measure("rmse", "root mean square error", _root_mean_square(lambda runs: runs.errors()), False, _ANY, **_NUMBERS),
-    Measure("bias", "mean error", _ratio(lambda runs: runs.errors(), None, _ALL), False, _ALL, ideal=0.0, **_NUMBERS),
+    Measure("mae", "mean absolute error", _ratio(lambda runs: abs(runs.errors), None, _ANY), False, _ANY, **_NUMBERS),
+    Measure("rmse", "root mean square error", _root_mean_square(lambda runs: runs.errors), False, _ANY, **_NUMBERS),
+    Measure("bias", "mean error", _ratio(lambda runs: runs.errors, None, _ALL), False, _ALL, ideal=0.0, **_NUMBERS),
 )
 
 

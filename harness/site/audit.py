@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from harness.errors import HateError, TranscriptError, UsageError
+from harness.errors import HateError, TranscriptError
 from harness.files.caches import MemoryCache
 from harness.files.mistakes import MAX_SHOWN, Mistakes
 from harness.model import Case, Counts, ErrorRule, Outcome, Trial
@@ -24,7 +24,7 @@ from harness.site.catalogue import Catalogue, SiteTest, find_version
 from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
 from harness.site.judged import NOT_HERE
 from harness.site.local_tests import NO_DATA, cases_here, find_cases, part_of
-from harness.site.publish_candidates import Candidate, TestCandidate, TranscriptCandidate
+from harness.site.publish_candidates import Candidate, TestCandidate, TranscriptCandidate, raise_together
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
@@ -151,7 +151,7 @@ class _ByClaims:
         # Records of other tools need not have an answer.
         answered = trial.actual is not msgspec.UNSET or trial.score is not msgspec.UNSET
         if self._judge is not None and (answered or trial.error):
-            texts = _answer_mistakes(self._judge, case, trial)
+            texts = _record_mistakes(self._judge, case, trial, of_case=())
         else:
             texts = _sign_mistakes(case, trial)
         for text in texts:
@@ -225,7 +225,9 @@ class _CasesInOrder:
         return (1 + sum(1 for _ in left), first) if first else (0, "")
 
 
-def _record_mistakes(judge: Judge, case: Case, trial: Trial, *, judged: bool) -> Iterator[str]:
+def _record_mistakes(
+    judge: Judge, case: Case, trial: Trial, *, judged: bool = True, of_case: Sequence[str] = _OF_CASE
+) -> Iterator[str]:
     """What a record says other than its case and its answer, to follow the case's name; nearly always nothing."""
     try:
         expected = judge.again(case, trial, judged=judged)
@@ -236,19 +238,9 @@ def _record_mistakes(judge: Judge, case: Case, trial: Trial, *, judged: bool) ->
         return
     if judged:
         yield from _difference(expected, trial, _OF_ANSWER, "its answer gives")
-    yield from _difference(expected, trial, _OF_CASE, "the test has")
+    yield from _difference(expected, trial, of_case, "the test has")
     # Whether a case is positive may follow from its truth, which `expected` knows.
     yield from _outcome_mistakes(expected, trial) if judged else _sign_mistakes(_claimed_case(expected), trial)
-
-
-def _answer_mistakes(judge: Judge, case: Case, trial: Trial) -> Iterator[str]:
-    try:
-        expected = judge.again(case, trial)
-    except AnswerError as error:
-        yield f": {error}"
-        return
-    yield from _difference(expected, trial, _OF_ANSWER, "its answer gives")
-    yield from _outcome_mistakes(expected, trial)
 
 
 def _difference(expected: Trial, trial: Trial, names: Iterable[str], truth: str) -> Iterator[str]:
@@ -411,12 +403,7 @@ def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[C
             judged.append(candidate)
         except HateError as error:
             mistakes.append(error)
-    if len(mistakes) == 1:
-        raise mistakes[0]
-    if mistakes:
-        raise UsageError(
-            "\n  ".join([f"{len(mistakes)} of {len(candidates)} cannot be published", *map(str, mistakes)])
-        )
+    raise_together(mistakes, len(candidates))
     return judged
 
 

@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -299,11 +300,10 @@ def read_blind_answers(path: Path, public: CaseSet) -> BlindAnswers:
     with open_transcript(path, record=BlindTrial) as reader:
         header = reader.header
         _check_header(path, header, public)
-        for line in reader.lines():
-            name = line.trial.id
-            if name in answers:
-                raise TranscriptError(f"{path}:{len(answers) + 2}: case '{name[:100]}' appears twice")
-            answers[name] = line.trial  # type: ignore[assignment]  # that is what was asked for
+        for trial in chain.from_iterable(reader.blocks()):
+            if trial.id in answers:
+                raise TranscriptError(f"{path}:{len(answers) + 2}: case '{trial.id[:100]}' appears twice")
+            answers[trial.id] = cast("BlindTrial", trial)  # that is what was asked for
     if reader.end is None or not reader.end.sha256:
         raise TranscriptError(
             f"{path}: incomplete, it has no end line with a sha256; finish it with `hate run --resume`"

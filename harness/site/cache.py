@@ -48,7 +48,18 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         entry.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(entry.parent / f"{key}.lock"):
             if not entry.exists():
-                _make(entry, make)
+                scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=entry.parent))
+                try:
+                    make(scratch)
+                    _protect(scratch, entry)
+                    try:
+                        scratch.rename(entry)
+                    except OSError:
+                        # Clearing the cache removed the lock, and another process has made the entry in the meantime.
+                        if not entry.exists():
+                            raise
+                finally:
+                    remove_tree(scratch)
         return entry
     except OSError as error:
         raise _cache_error(entry, error) from None
@@ -159,21 +170,6 @@ def _protect(folder: Path, entry: Path) -> None:
     if kind in LISTED:
         # The name of a file's entry is the SHA-256 of its content, which was checked on the way.
         write_listing(entry, make_listing(folder, entry.name if kind == FILES else ""))
-
-
-def _make(entry: Path, make: Callable[[Path], None]) -> None:
-    scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=entry.parent))
-    try:
-        make(scratch)
-        _protect(scratch, entry)
-        try:
-            scratch.rename(entry)
-        except OSError:
-            # Clearing the cache removed the lock, and another process has made the entry in the meantime.
-            if not entry.exists():
-                raise
-    finally:
-        remove_tree(scratch)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -358,18 +354,11 @@ def changed_files(folder: Path, listing: Listing, *, thorough: bool = False) -> 
     changed = list((now.keys() ^ listing.keys()) - {b""})
     for name in now.keys() & listing.keys():
         listed = listing[name]
-        if (thorough or now[name] != listed.stamp) and not _has_content(folder, name, now[name], listed):
-            changed.append(name)
+        if thorough or now[name] != listed.stamp:
+            path = folder / os.fsdecode(name)
+            if now[name].size != listed.stamp.size or not is_whole(path, listed.sha256, None):
+                changed.append(name)
     return sorted(map(os.fsdecode, changed))
-
-
-def _has_content(folder: Path, name: bytes, stamp: Stamp, listed: ListedFile) -> bool:
-    if stamp.size != listed.stamp.size:
-        return False
-    try:
-        return file_sha256(folder / os.fsdecode(name)) == listed.sha256
-    except OSError:
-        return False
 
 
 def seal(folder: Path) -> None:

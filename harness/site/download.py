@@ -103,6 +103,40 @@ def run_within(seconds: float, work: Callable[[threading.Event], T]) -> T:
     return results[0]
 
 
+def with_retries(
+    name: str,
+    limits: DownloadLimits,
+    attempt: Callable[[threading.Event], T],
+    progress: Callable[[], int] = lambda: 0,
+) -> T:
+    """What an attempt returns, made until one succeeds, there is no point in trying again, or time is up.
+
+    `name` is for messages, `progress` how much has been transferred.
+    """
+
+    def work(abandoned: threading.Event) -> T:
+        policy = retry_policy(limits)
+        while True:
+            before = progress()
+            try:
+                return attempt(abandoned)
+            except TryAgain as failure:
+                # A transfer that makes progress may continue, however often the connection breaks.
+                if progress() > before:
+                    policy = retry_policy(limits)
+                after = next_attempt(policy, failure)
+                if after is None:
+                    raise Unreachable(f"{name}: {failure}") from None
+                policy, pause = after
+                if abandoned.wait(pause):
+                    raise Abandoned from None
+
+    try:
+        return run_within(limits.seconds, work)
+    except TimeoutError:
+        raise Unreachable(f"{name}: not finished after {limits.seconds:g} s; {limits.slow_remedy}") from None
+
+
 @contextmanager
 def request_errors(name: str) -> Iterator[None]:
     """Within it, what goes wrong with a request is a reason to try again, or a DataError about the named file."""
@@ -192,13 +226,12 @@ def _download(request: DownloadRequest, target: Path) -> Download:
     start = parse(request.url)
     if is_offline():
         raise Unreachable(f"{request.name}: not downloaded, because of --offline or HATE_OFFLINE")
-    try:
-        return run_within(
-            request.limits.seconds, lambda abandoned: _Transfer(request, target, abandoned).with_retries(start)
-        )
-    except TimeoutError:
-        text = f"{request.name}: not finished after {request.limits.seconds:g} s; {request.limits.slow_remedy}"
-        raise Unreachable(text) from None
+    return with_retries(
+        request.name,
+        request.limits,
+        lambda abandoned: _Transfer(request, target, abandoned).attempt(start),
+        lambda: _partial_size(request, target),
+    )
 
 
 def _partial_size(request: DownloadRequest, target: Path) -> int:
@@ -231,25 +264,7 @@ class _Transfer:
     # Set when the caller has stopped waiting.
     abandoned: threading.Event
 
-    def with_retries(self, start: Address) -> Download:
-        """Try until it succeeds or there is no point in trying again."""
-        policy = retry_policy(self.request.limits)
-        while True:
-            partial_size = _partial_size(self.request, self.target)
-            try:
-                return self._attempt(start)
-            except TryAgain as failure:
-                # A download that makes progress may continue, however often the connection breaks.
-                if _partial_size(self.request, self.target) > partial_size:
-                    policy = retry_policy(self.request.limits)
-                after = next_attempt(policy, failure)
-                if after is None:
-                    raise Unreachable(f"{self.request.name}: {failure}") from None
-                policy, pause = after
-                if self.abandoned.wait(pause):
-                    raise Abandoned from None
-
-    def _attempt(self, start: Address) -> Download:
+    def attempt(self, start: Address) -> Download:
         """One attempt: follow redirects by hand, then handle the response."""
         address = start
         with _Session() as session:

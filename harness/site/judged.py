@@ -49,8 +49,14 @@ def judged_again(path: Path, header: Header, name: str) -> str:
     if cases is None:
         return why
     result = audit(path, cases, name=name)
-    if result.mistakes.count:
-        raise TranscriptError(_refusal(result.mistakes.shown[0], result.mistakes.count, header.test, path, name))
+    if count := result.mistakes.count:
+        file = next((str(known) for known in (Path(name), path) if known.is_file() and _is_lasting(known)), "FILE")
+        more = f" (and {count - 1:,} more)" if count > 1 else ""
+        raise TranscriptError(
+            f"{result.mistakes.shown[0]}{more}; the file contradicts its test, {header.test.name} "
+            f"{header.test.version}, so it is not used: `hate check {shlex.quote(file)}` shows where, a new run puts "
+            "it right"
+        )
     _keep(_VERDICTS, f"{key}{result.self_reported}")
     return result.self_reported
 
@@ -63,15 +69,6 @@ def judge_sources(sources: Sequence[Source], headers: Sequence[Header]) -> list[
     if all(header.is_imported for header in headers):
         return [None] * len(sources)
     return [judged_again(source.path, header, source.name) for source, header in zip(sources, headers, strict=True)]
-
-
-def _refusal(first: str, count: int, test: TestInfo, path: Path, name: str) -> str:
-    file = next((str(known) for known in (Path(name), path) if known.is_file() and _is_lasting(known)), "FILE")
-    more = f" (and {count - 1:,} more)" if count > 1 else ""
-    return (
-        f"{first}{more}; the file contradicts its test, {test.name} {test.version}, so it is not used: "
-        f"`hate check {shlex.quote(file)}` shows where, a new run puts it right"
-    )
 
 
 def _is_lasting(path: Path) -> bool:

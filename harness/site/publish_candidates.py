@@ -3,7 +3,7 @@
 import ast
 import tomllib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,13 +74,7 @@ def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidat
     total = sum(file.stat().st_size for file in paths)
     if len(paths) > MAX_INTERFACE_FILES or total > MAX_INTERFACE_BYTES:
         raise InterfaceError(f"{path}: {len(paths):,} files of {total:,} bytes; publish the interface, not its data")
-    files, sources = [], {}
-    for file in paths:
-        inside = file.relative_to(folder).as_posix()
-        check_inside(inside, str(path))
-        ref = Ref(file_sha256(file), file.stat().st_size)
-        files.append(ReleaseFile(inside, ref.sha256, ref.bytes))
-        sources[ref] = file
+    files, sources = _files_inside(folder, (file.relative_to(folder).as_posix() for file in paths), str(path))
     stem = (
         path.resolve().name
         if path.is_dir()
@@ -89,6 +83,17 @@ def read_interface_candidate(path: Path, *, name: str = "") -> InterfaceCandidat
         else folder.resolve().name
     )
     return InterfaceCandidate(name or stem, path, tuple(files), sources)
+
+
+def _files_inside(folder: Path, names: Iterable[str], source: str) -> tuple[list[ReleaseFile], dict[Ref, Path]]:
+    """Files by their paths in a folder, as an index names them, and where each of them is; `source` is for messages."""
+    files, sources = [], {}
+    for name in names:
+        check_inside(name, source)
+        ref = Ref(file_sha256(folder / name), (folder / name).stat().st_size)
+        files.append(ReleaseFile(name, ref.sha256, ref.bytes))
+        sources[ref] = folder / name
+    return files, sources
 
 
 def _interface_files(folder: Path) -> Iterator[Path]:
@@ -207,13 +212,7 @@ def read_test_candidate(path: Path) -> TestCandidate:
     paths = sorted(_test_files(script))
     if len(paths) > MAX_FILES:
         raise ScriptError(f"{script.path}: {len(paths):,} files, more than {MAX_FILES:,}; pack its data as a zip")
-    files, sources = [], {}
-    for path_inside in paths:
-        check_inside(path_inside, str(script.path))
-        source = script.folder / path_inside
-        ref = Ref(file_sha256(source), source.stat().st_size)
-        files.append(ReleaseFile(path_inside, ref.sha256, ref.bytes))
-        sources[ref] = source
+    files, sources = _files_inside(script.folder, paths, str(script.path))
     release = Release("release", FORMAT, script.name, script.version, script.digest, script.path.name, files)
     synopsis = " ".join(script.file.test.synopsis.split())
     if len(synopsis) > MAX_SYNOPSIS_LENGTH:
@@ -273,11 +272,16 @@ def read_candidates(
             candidates.append(read_candidate(path, name=name or (names or {}).get(path, ""), by=by))
         except HateError as error:
             mistakes.append(error)
+    raise_together(mistakes, len(paths))
+    return [_for_test(candidate, candidates, for_test) for candidate in candidates]
+
+
+def raise_together(mistakes: Sequence[HateError], candidates: int) -> None:
+    """Raise the only mistake as it is, several as one error; nothing if there is none."""
     if len(mistakes) == 1:
         raise mistakes[0]
     if mistakes:
-        raise UsageError("\n  ".join([f"{len(mistakes)} of {len(paths)} cannot be published", *map(str, mistakes)]))
-    return [_for_test(candidate, candidates, for_test) for candidate in candidates]
+        raise UsageError("\n  ".join([f"{len(mistakes)} of {candidates} cannot be published", *map(str, mistakes)]))
 
 
 def _for_test(candidate: Candidate, candidates: list[Candidate], name: str) -> Candidate:

@@ -18,11 +18,10 @@ from harness.site.download import (
     Abandoned,
     TryAgain,
     first_line,
-    next_attempt,
     request_errors,
     retry_after,
     retry_policy,
-    run_within,
+    with_retries,
 )
 from harness.site.download_request import DownloadLimits, progress_listener
 from harness.site.urls import masked, parse
@@ -68,25 +67,8 @@ def send(upload: Upload) -> SubmissionReceipt:
     name = masked(upload.url)
     if is_offline():
         raise Unreachable(f"{name}: not sent, because of --offline or HATE_OFFLINE")
-    try:
-        return run_within(_LIMITS.seconds, lambda abandoned: _with_retries(upload, abandoned))
-    except TimeoutError:
-        raise Unreachable(f"{name}: not finished after {_LIMITS.seconds:g} s; {_LIMITS.slow_remedy}") from None
-
-
-def _with_retries(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:
-    """What was received before the connection broke is "already there" the next time."""
-    policy = retry_policy(_LIMITS)
-    while True:
-        try:
-            return _attempt(upload, abandoned)
-        except TryAgain as failure:
-            after = next_attempt(policy, failure)
-            if after is None:
-                raise Unreachable(f"{masked(upload.url)}: {failure}") from None
-            policy, pause = after
-            if abandoned.wait(pause):
-                raise Abandoned from None
+    # What was received before the connection broke is "already there" the next time.
+    return with_retries(name, _LIMITS, lambda abandoned: _attempt(upload, abandoned))
 
 
 def _attempt(upload: Upload, abandoned: threading.Event) -> SubmissionReceipt:

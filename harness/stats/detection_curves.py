@@ -28,7 +28,7 @@ import numpy as np
 
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.object_matching import FALSE, HIT, Detections, Matches
-from harness.stats.replication.statistic import WeightsStatistic
+from harness.stats.replication.statistic import WeightsStatistic, statistic_of_cells
 
 __all__ = [
     "COCO_LEVELS",
@@ -87,25 +87,7 @@ def class_hits(detections: Detections, matches: Matches, label: int | None = Non
 
 def average_precision_statistic(cells: Sequence[ApCell], words: str) -> WeightsStatistic:
     """The mean average precision of some cells."""
-    groups = [inside for _, inside in cells if inside is not None]
-    counted = None
-    if groups:
-        whole = np.ones(groups[0].size, dtype=np.bool_)
-        counted = np.stack([whole if inside is None else inside for _, inside in cells], axis=1).astype(np.float64)
-
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array([_mean_over_classes(classes, _inside(weights, inside)) for classes, inside in cells])
-
-    def linear(weights: FloatArray) -> FloatArray:
-        return np.stack([_mean_slopes(classes, _inside(weights, inside)) for classes, inside in cells], axis=1)
-
-    return WeightsStatistic(
-        function, (0.0, 1.0), len(cells), linear=linear, counted=counted, optimistic=True, words=words
-    )
-
-
-def _inside(weights: FloatArray, inside: BoolArray | None) -> FloatArray:
-    return weights if inside is None else weights * inside
+    return statistic_of_cells(cells, _mean_over_classes, _mean_slopes, optimistic=True, words=words)
 
 
 def _mean_over_classes(classes: Sequence[ClassHits], weights: FloatArray) -> float:
@@ -224,18 +206,8 @@ def froc_statistic(cells: Sequence[FrocCell], words: str) -> WeightsStatistic:
 
     It is not smooth: each recall jumps where the limit is met, so the jackknife is wrong for it.
     """
-    masks = [np.ones(1) if inside is None else inside.astype(np.float64) for _, inside in cells]
-    counted = None
-    if any(inside is not None for _, inside in cells):
-        size = max(mask.size for mask in masks)
-        counted = np.stack([np.broadcast_to(mask, size) for mask in masks], axis=1)
 
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array(
-            [
-                curve.recall_at(weights * mask, FALSE_POSITIVES).mean()
-                for (curve, _), mask in zip(cells, masks, strict=True)
-            ]
-        )
+    def value(curve: FreeResponse, weights: FloatArray) -> float:
+        return float(curve.recall_at(weights, FALSE_POSITIVES).mean())
 
-    return WeightsStatistic(function, (0.0, 1.0), len(cells), smooth=False, counted=counted, words=words)
+    return statistic_of_cells(cells, value, smooth=False, words=words)

@@ -25,6 +25,7 @@ __all__ = [
     "paired_difference",
     "paired_differences",
     "paired_odds_ratio",
+    "quadrature_limits",
     "unpaired_difference",
 ]
 
@@ -176,10 +177,14 @@ def _hybrid_score(
     )
     if a[1] == 0 or b[1] == 0:
         return Interval(-1.0, 1.0)
-    rate_a, rate_b = _rate(a), _rate(b)
-    down = math.hypot(rate_a - limits_a.low, limits_b.high - rate_b)
-    up = math.hypot(limits_a.high - rate_a, rate_b - limits_b.low)
-    return Interval(max(-1.0, rate_a - rate_b - down), min(1.0, rate_a - rate_b + up))
+    limits = quadrature_limits(_rate(a), limits_a, _rate(b), limits_b)
+    return Interval(max(-1.0, limits.low), min(1.0, limits.high))
+
+
+def quadrature_limits(a: float, limits_a: Interval, b: float, limits_b: Interval) -> Interval:
+    """Limits of a - b for independent samples: distances to both limits, added in quadrature."""
+    down, up = math.hypot(a - limits_a.low, limits_b.high - b), math.hypot(limits_a.high - a, b - limits_b.low)
+    return Interval(a - b - down, a - b + up)
 
 
 def _rate(counts: tuple[int, int]) -> float:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from harness.stats.arrays import FloatArray
-from harness.stats.differences import fisher_exact
+from harness.stats.differences import fisher_exact, quadrature_limits
 from harness.stats.limits import (
     auc_end_limit,
     bounded_limits,
@@ -211,9 +211,7 @@ def with_adjusted(
     estimates: Sequence[Estimate | None], method: Multiplicity = Multiplicity.HOLM
 ) -> list[Estimate | None]:
     """The estimates with p-values adjusted for their number; None stays None."""
-    p_values = np.array(
-        [math.nan if estimate is None or estimate.p_value is None else estimate.p_value for estimate in estimates]
-    )
+    p_values = [None if estimate is None else estimate.p_value for estimate in estimates]
     return [
         estimate if estimate is None or math.isnan(p) else replace(estimate, p_adjusted=float(p))
         for estimate, p in zip(estimates, adjusted(p_values, method), strict=True)
@@ -234,10 +232,8 @@ def _independent_limits(first: Estimate, second: Estimate, confidence: float, wi
     if a is None or b is None:
         return Interval(*width)
     if first.scale.kind is IntervalKind.PLAIN:
-        # Means without bounds, such as seconds: distances to both limits added in quadrature, not clipped.
-        gap = first.value - second.value
-        down = math.hypot(first.value - a.low, b.high - second.value)
-        return Interval(gap - down, gap + math.hypot(a.high - first.value, second.value - b.low))
+        # Means without bounds, such as seconds, are not clipped.
+        return quadrature_limits(first.value, a, second.value, b)
     limits_a, limits_b = (Intervals(np.asarray(side.low), np.asarray(side.high)) for side in (a, b))
     limits = difference_limits(first.value, limits_a, second.value, limits_b, bounds=width)
     return Interval(float(limits.low), float(limits.high))

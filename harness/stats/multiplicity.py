@@ -36,6 +36,8 @@ __all__ = [
     "max_t",
 ]
 
+# NaN, or None, where there is none.
+PValues = npt.ArrayLike | Sequence[float | None]
 # A run, the runs it is compared with, and the reciprocal errors of the differences.
 _Row = tuple[int, IntArray | slice, npt.NDArray[np.float32]]
 
@@ -76,9 +78,9 @@ class MaxT:
     draws: int
 
 
-def adjusted(p_values: npt.ArrayLike, method: Multiplicity) -> FloatArray:
+def adjusted(p_values: PValues, method: Multiplicity) -> FloatArray:
     """The p-values adjusted by a method that needs nothing else; `max_t` needs the covariance."""
-    methods: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
+    methods: dict[Multiplicity, Callable[[PValues], FloatArray]] = {
         Multiplicity.HOLM: holm,
         Multiplicity.HOCHBERG: hochberg,
         Multiplicity.BH: benjamini_hochberg,
@@ -88,25 +90,19 @@ def adjusted(p_values: npt.ArrayLike, method: Multiplicity) -> FloatArray:
     return methods[method](p_values)
 
 
-def holm(p_values: npt.ArrayLike) -> FloatArray:
+def holm(p_values: PValues) -> FloatArray:
     """Holm's step-down adjustment (1979): from the smallest p up, the running maximum of (tests left) * p."""
-    p, known, order = _check_p_values(p_values)
-    left = np.arange(order.size, 0, -1)
-    return _in_original_order(p, known, order, np.maximum.accumulate(left * p[known][order]))
+    return _adjusted_by(p_values, lambda p: np.maximum.accumulate(np.arange(p.size, 0, -1) * p))
 
 
-def hochberg(p_values: npt.ArrayLike) -> FloatArray:
+def hochberg(p_values: PValues) -> FloatArray:
     """Hochberg's step-up adjustment (1988): stronger than Holm's, for independent or positively dependent tests."""
-    p, known, order = _check_p_values(p_values)
-    left = np.arange(order.size, 0, -1)
-    return _in_original_order(p, known, order, _minimum_from_above(left * p[known][order]))
+    return _adjusted_by(p_values, lambda p: _minimum_from_above(np.arange(p.size, 0, -1) * p))
 
 
-def benjamini_hochberg(p_values: npt.ArrayLike) -> FloatArray:
+def benjamini_hochberg(p_values: PValues) -> FloatArray:
     """Benjamini and Hochberg's adjustment (1995) for the false discovery rate."""
-    p, known, order = _check_p_values(p_values)
-    rank = np.arange(1, order.size + 1)
-    return _in_original_order(p, known, order, _minimum_from_above(order.size / rank * p[known][order]))
+    return _adjusted_by(p_values, lambda p: _minimum_from_above(p.size / np.arange(1, p.size + 1) * p))
 
 
 def max_t(
@@ -250,7 +246,8 @@ def _minimum_from_above(values: FloatArray) -> FloatArray:
     return np.minimum.accumulate(values[::-1])[::-1]
 
 
-def _check_p_values(p_values: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+def _adjusted_by(p_values: PValues, adjust: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """The p-values by a method that takes those that are known, the smallest first."""
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1:
         raise ValueError(f"p-values have shape {p.shape}, expected a list of them")
@@ -258,16 +255,9 @@ def _check_p_values(p_values: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np
     wrong = p[known][(p[known] < 0) | (p[known] > 1)]
     if wrong.size:
         raise ValueError(f"{wrong[0]} is not a p-value: expected between 0 and 1")
-    return p, known, np.argsort(p[known], kind="stable")
-
-
-def _in_original_order(
-    p: FloatArray, known: npt.NDArray[np.bool_], order: npt.NDArray[np.intp], adjusted: FloatArray
-) -> FloatArray:
-    back = np.empty(order.size)
-    back[order] = np.minimum(adjusted, 1.0)
+    order = np.flatnonzero(known)[np.argsort(p[known], kind="stable")]
     result = np.full(p.size, np.nan)
-    result[known] = back
+    result[order] = np.minimum(adjust(p[order]), 1.0)
     return result
 
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, overload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from harness.stats.arrays import FloatArray, IntArray
@@ -42,6 +44,23 @@ class Intervals:
     high: FloatArray
 
 
+class _Limits(Protocol):
+    """Numbers give an interval, arrays give intervals."""
+
+    @overload
+    def __call__(
+        self, successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0
+    ) -> Interval: ...
+    @overload
+    def __call__(
+        self, successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
+    ) -> Intervals: ...
+
+
+def _limits(function: Callable[..., Interval | Intervals]) -> _Limits:
+    return cast(_Limits, function)
+
+
 def normal_quantile(confidence: float) -> float:
     """The z such that a standard normal variable lies within -z and z with this probability."""
     if not 0 < confidence < 1:
@@ -54,18 +73,9 @@ def normal_quantile(confidence: float) -> float:
     return -NormalDist().inv_cdf((1 - confidence) / 2)
 
 
-@overload
-def wilson(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval: ...
-@overload
+@_limits
 def wilson(
-    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals: ...
-def wilson(
-    successes: Counts | float,
-    n: Counts | float,
-    *,
-    confidence: float = 0.95,
-    design_effect: npt.ArrayLike = 1.0,
+    successes: Counts | float, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
 ) -> Interval | Intervals:
     """Wilson's score interval (1927); [0, 1] for n = 0."""
     numbers = _numbers(successes, n, design_effect)
@@ -93,53 +103,32 @@ def _wilson_of_arrays(x: FloatArray, size: FloatArray, z: float) -> Intervals:
     return Intervals(np.where(x == 0, 0.0, low), np.where(x == size, 1.0, high))
 
 
-@overload
+@_limits
 def clopper_pearson(
-    successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0
-) -> Interval: ...
-@overload
-def clopper_pearson(
-    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals: ...
-def clopper_pearson(
-    successes: Counts | float,
-    n: Counts | float,
-    *,
-    confidence: float = 0.95,
-    design_effect: npt.ArrayLike = 1.0,
+    successes: Counts | float, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
 ) -> Interval | Intervals:
     """Clopper and Pearson's exact interval (1934), from beta quantiles: it never undercovers.
 
     With effective numbers it is Korn and Graubard's interval (1998).
     """
-    return _beta_limits(successes, n, (0.0, 1.0), confidence=confidence, design_effect=design_effect)
+    return _beta_limits(successes, n, (0.0, 1.0), confidence, design_effect)
 
 
-@overload
-def jeffreys(successes: float, n: float, *, confidence: float = 0.95, design_effect: float = 1.0) -> Interval: ...
-@overload
+@_limits
 def jeffreys(
-    successes: Counts, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
-) -> Intervals: ...
-def jeffreys(
-    successes: Counts | float,
-    n: Counts | float,
-    *,
-    confidence: float = 0.95,
-    design_effect: npt.ArrayLike = 1.0,
+    successes: Counts | float, n: Counts | float, *, confidence: float = 0.95, design_effect: npt.ArrayLike = 1.0
 ) -> Interval | Intervals:
     """Equal-tailed interval of the Beta(x + 1/2, n - x + 1/2) posterior, with 0 and 1 as limits at the ends.
 
     Brown, Cai and DasGupta (2001), section 4.1.2, for the ends.
     """
-    return _beta_limits(successes, n, (0.5, 0.5), confidence=confidence, design_effect=design_effect)
+    return _beta_limits(successes, n, (0.5, 0.5), confidence, design_effect)
 
 
 def _beta_limits(
     successes: Counts | float,
     n: Counts | float,
     added: tuple[float, float],
-    *,
     confidence: float,
     design_effect: npt.ArrayLike,
 ) -> Interval | Intervals:

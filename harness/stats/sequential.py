@@ -20,7 +20,7 @@ import numpy as np
 from harness.stats.arrays import FloatArray
 from harness.stats.rates import Interval
 
-__all__ = ["BettingSequence", "SequenceLimits", "UnitSequence", "sequence_of"]
+__all__ = ["BettingSequence", "SequenceLimits", "UnitSequence"]
 
 # Means that are tried; the limits are widened by one step on either side.
 _GRID = 2000
@@ -147,8 +147,3 @@ class UnitSequence:
         if self._paired:
             return Interval(max((2 * betting.low - 1) * scale, -1.0), min((2 * betting.high - 1) * scale, 1.0))
         return Interval(betting.low * scale, min(betting.high * scale, 1.0))
-
-
-def sequence_of(values: FloatArray, *, confidence: float = 0.95, population: int | None = None) -> SequenceLimits:
-    """The intervals after each of the values, in their order."""
-    return SequenceLimits.of(BettingSequence(confidence=confidence, population=population), values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import UNSET
 
@@ -26,9 +26,6 @@ from harness.tasks.task import (
     TaskRules,
     answered,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def best_and_lead(scores: Mapping[object, object]) -> Answer:

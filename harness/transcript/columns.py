@@ -120,12 +120,13 @@ class Coded:
         try:
             numbers = list(map(float, self.labels))
         except ValueError:
-            numbers = list(map(_number, self.labels))
+            numbers = list(map(number_or_nan, self.labels))
         values = np.array([*numbers, np.nan])[self.codes]
         return np.where(np.isfinite(values), values, np.nan)
 
 
-def _number(text: str) -> float:
+def number_or_nan(text: str) -> float:
+    """The number that a text is; NaN for any other text."""
     try:
         return float(text)
     except ValueError:

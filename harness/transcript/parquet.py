@@ -20,6 +20,7 @@ from harness.files.gzip_blocks import in_blocks
 from harness.model import BlindTrial, Trial
 from harness.transcript.format import End, Header
 from harness.transcript.read import BLOCK, MAX_LINE_BYTES, TranscriptReader, record_type
+from harness.transcript.storage import BlockStream
 
 TEXTS = ("id", "outcome", "expect", "truth", "actual", "error", "message", "stratum", "psu")
 NUMBERS = ("score", "seconds")
@@ -273,34 +274,12 @@ def _bounded(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
         yield block
 
 
-class ParquetLines(io.RawIOBase):
+class ParquetLines(BlockStream):
     """The lines of a transcript as a stream, and its end line, which is known from the beginning."""
 
     def __init__(self, handle: IO[bytes], blocks: Iterator[bytes], end: bytes) -> None:
-        self._handle = handle
-        self._blocks = blocks
-        self._rest = memoryview(b"")
+        super().__init__(handle, blocks)
         self.end = end
-
-    def fileno(self) -> int:
-        return self._handle.fileno()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            block = next(self._blocks, None)
-            if block is None:
-                return 0
-            self._rest = memoryview(block)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        self._handle.close()
-        super().close()
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Read transcripts: line by line, to continue one, or in blocks, for speed; or only header and counts."""
+"""Read transcripts: many records at a time, for speed, or only header and counts."""
 
 import codecs
 import gzip
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 import msgspec
 from msgspec import UNSET
@@ -40,14 +40,6 @@ _trial = msgspec.json.Decoder(Trial)
 _header = msgspec.json.Decoder(Header)
 _end = msgspec.json.Decoder(End)
 _number = msgspec.json.Decoder(float | None)
-
-
-class RecordLine(NamedTuple):
-    """A record and where its line begins and ends in the file."""
-
-    trial: Trial
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True)
@@ -127,17 +119,6 @@ class TranscriptReader:
                 yield from self._split(rest)
             elif rest:
                 self.torn = len(rest)
-
-    def lines(self) -> Iterator[RecordLine]:
-        """The records, each with where its line is in the file."""
-        start = self.head
-        for body in self.bodies():
-            trials = iter(self.decode(body))
-            for line in body.removesuffix(b"\n").split(b"\n"):
-                stop = start + len(line) + 1
-                if line.strip():
-                    yield RecordLine(next(trials), start, stop)
-                start = stop
 
     def _split(self, data: bytes) -> Iterator[bytes]:
         """The lines of records among complete lines; an end line ends the transcript."""

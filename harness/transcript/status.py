@@ -16,7 +16,7 @@ from harness.files.gzip_blocks import MAGIC, BadGzip, gunzip
 from harness.model import BlindTrial, Counts, ErrorKind, Outcome
 from harness.transcript.format import End, Header
 from harness.transcript.read import TranscriptReader
-from harness.transcript.storage import PARQUET_MAGIC, open_lines
+from harness.transcript.storage import PARQUET_MAGIC, BlockStream, open_lines
 from harness.transcript.write import working_path
 
 _BLOCK = 1 << 20
@@ -174,34 +174,18 @@ def _open(path: Path) -> IO[bytes]:
     return io.BufferedReader(_Unpacked(file)) if packed else file
 
 
-class _Unpacked(io.RawIOBase):
+class _Unpacked(BlockStream):
     """The content of a compressed file, as far as it goes: where the file breaks off, the content ends."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._blocks = gunzip(iter(lambda: file.read(_BLOCK), b""))
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._file.fileno()
+        super().__init__(file, gunzip(iter(lambda: file.read(_BLOCK), b"")))
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """It stays where it is: a compressed transcript does not grow, so a torn line is its last."""
         return 0
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            try:
-                self._rest = next(self._blocks)
-            except (StopIteration, BadGzip):
-                return 0
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        try:
+            return super().readinto(buffer)
+        except BadGzip:
+            return 0

@@ -4,9 +4,10 @@ import gzip
 import hashlib
 import io
 import os
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from harness.errors import OutputError, TranscriptError
 from harness.files.durable import move_into_place, sync_file, write_all
@@ -31,6 +32,35 @@ class Form(StrEnum):
     def of(path: Path) -> "Form":
         """The form that a file's name asks for."""
         return next((form for form in (Form.GZIP, Form.PARQUET) if path.suffix == form), Form.LINES)
+
+
+class BlockStream(io.RawIOBase):
+    """Blocks that are made of a file as one stream of bytes; with it, the file is closed."""
+
+    def __init__(self, file: IO[bytes], blocks: Iterator[bytes]) -> None:
+        self._file = file
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._rest = memoryview(block)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def open_lines(path: Path) -> IO[bytes]:

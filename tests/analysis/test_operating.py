@@ -172,6 +172,7 @@ class Scores:
     def positive(self) -> BoolArray:
         return self.world.positive
 
+    @property
     def elements(self) -> None:
         return None
 

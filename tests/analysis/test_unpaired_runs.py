@@ -361,3 +361,22 @@ def test_a_run_without_the_measure_has_no_verdict_and_no_winner(tmp_path: Path) 
         words for line in str(found).splitlines() if (words := line.split())[:3] == ["a", "(self-reported)", "40"]
     ]
     assert shown[-2:] == ["-", "-"]
+
+
+def test_a_group_that_is_too_small_for_an_estimate_does_not_end_the_comparison(tmp_path: Path) -> None:
+    """The bootstrap draws samples without any of its three cases; on the same cases it has no estimate either."""
+    paths = [
+        transcript(
+            tmp_path / f"{k}.jsonl",
+            np.random.default_rng(seed).random(60) < 0.7,
+            ids=[f"{k}{i}" for i in range(60)],
+            columns=[{"size": "few" if i < 3 else "many"} for i in range(60)],
+            stratum=[f"s{i % 4}" for i in range(60)],
+            test={"digest": f"1:{k}"},
+        )
+        for seed, k in enumerate("ab")
+    ]
+    (found,) = compare_separately(*paths, by=("size",), method="bootstrap").breakdowns
+    few, many = found.groups
+    assert (few.cases, few.runs, few.pairs) == (6, [None, None], [None])
+    assert None not in [*many.runs, *many.pairs]

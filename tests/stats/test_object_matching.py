@@ -134,6 +134,19 @@ def test_the_linear_form_is_the_derivative() -> None:
     assert linear(weights)[:, 0] == pytest.approx(slopes, abs=1e-7)
 
 
+def test_the_linear_form_of_a_group_is_that_of_its_cases_alone() -> None:
+    """Whatever else there is: cases outside add nothing, and those inside what they add where no others are."""
+    detections = random_scenes(5, images=15, labels=2).detections()
+    weights, inside = np.random.default_rng(5).uniform(0.5, 1.5, 15), np.arange(15) < 9
+    hits = class_hits(detections, match(detections, COCO_LEVELS))
+    of_group, of_all = (average_precision_statistic([(hits, of)], "ap").linear for of in (inside, None))
+    assert of_group is not None
+    assert of_all is not None
+    found = of_group(weights)[:, 0]
+    assert not found[~inside].any()
+    assert found[inside] == pytest.approx(of_all(weights * inside)[inside, 0], abs=1e-12)
+
+
 def test_the_linear_form_agrees_with_the_jackknife() -> None:
     detections = random_scenes(8, images=300, labels=2).detections()
     hits = class_hits(detections, match(detections, COCO_LEVELS))

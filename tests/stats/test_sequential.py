@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.stats.arrays import FloatArray
 from harness.stats.rates import wilson
-from harness.stats.sequential import BettingSequence, sequence_of
+from harness.stats.sequential import BettingSequence, SequenceLimits
 from tests.simulation import examples, experiments
+
+
+def sequence_of(values: FloatArray, *, population: int | None = None) -> SequenceLimits:
+    return SequenceLimits.of(BettingSequence(population=population), values)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from harness.tasks.task import AnswerError
-from harness.transcript.importing.coco import box_of, plane_of, run_lengths
+from harness.transcript.importing.tools.coco import box_of, plane_of, run_lengths
 from tests.boxes import Scenes, random_scenes
 from tests.simulation import examples
 from tests.workshop import Done, Workshop

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.transcript.importing import inspect_ai
+from harness.transcript.importing.tools import inspect_ai
 from tests.transcript.imports import INSPECT, LM_EVAL, import_one, refused
 from tests.workshop import Workshop
 

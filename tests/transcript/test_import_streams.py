@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from harness.files import external_sort
 from harness.transcript.importing import metrics
-from harness.transcript.importing import table as tables
 from harness.transcript.importing.contract import ImportedAnswer, ImportOptions
 from harness.transcript.importing.file import ForeignFile
-from harness.transcript.importing.table import read_delimited, read_lines
+from harness.transcript.importing.tools import table as tables
+from harness.transcript.importing.tools.table import read_delimited, read_lines
 from tests.transcript.imports import import_one, refused
 from tests.workshop import Workshop
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.transcript.importing.file import flat, look_up
-from harness.transcript.importing.predictions import label_text
+from harness.transcript.importing.tools.predictions import label_text
 from tests.transcript.imports import import_one, outcomes, refused
 from tests.workshop import Workshop
 

@@ -13,9 +13,9 @@ from harness.errors import TranscriptError
 from harness.model import Counts, Outcome, Trial
 from harness.transcript.format import AlgorithmInfo, Header, differences
 from harness.transcript.format import TestInfo as Info
-from harness.transcript.read import BLOCK, open_transcript, summarise
+from harness.transcript.read import BLOCK, summarise
 from tests.simulation import examples
-from tests.transcript.transcript_files import FIRST_LINE, HEADER, read, read_by_line, write
+from tests.transcript.transcript_files import FIRST_LINE, HEADER, read, write
 
 quickly = examples(100)
 RECORD = b'{"id":"1","outcome":"TP"}\n'
@@ -30,7 +30,7 @@ def file(folder: Path, *lines: bytes, name: str = "t.jsonl") -> Path:
 
 def mistake(path: Path) -> str:
     said = []
-    for way in (read, read_by_line, summarise):
+    for way in (read, summarise):
         with pytest.raises(TranscriptError) as caught:
             way(path)
         said.append(str(caught.value))
@@ -118,7 +118,7 @@ def test_keys_come_in_any_order_in_the_last_line_too(tmp_path: Path) -> None:
     end = {"end": True, "tests": 1, "TP": 1, "sha256": hashlib.sha256(body).hexdigest()}
     for trailing in (b"\n", b"", b"\n\n", b"\r\n"):
         path = file(tmp_path, body, json.dumps(end, sort_keys=True).encode(), trailing)
-        assert read(path) == read_by_line(path) == [Trial("1", Outcome.TP)]
+        assert read(path) == [Trial("1", Outcome.TP)]
         assert summarise(path).complete
 
 
@@ -138,7 +138,7 @@ def test_a_killed_run_is_incomplete_and_loses_only_its_last_record(tmp_path: Pat
         whole = content[head:cut].count(b"\n")
         part = gzip.compress(content[:cut], 1) if name.endswith(".gz") else content[:cut]
         path = file(tmp_path, part, name=name)
-        assert read(path) == read_by_line(path) == TRIALS[:whole]
+        assert read(path) == TRIALS[:whole]
         assert not summarise(path).complete
     assert summarise(file(tmp_path, content[:-1])).complete
 
@@ -187,22 +187,13 @@ def test_nothing_may_follow_the_last_line(tmp_path: Path, more: bytes) -> None:
 
 def test_blank_lines_and_other_line_endings_are_accepted(tmp_path: Path) -> None:
     path = file(tmp_path, FIRST_LINE.replace(b"\n", b"\r\n"), b"\n", RECORD.replace(b"\n", b"\r\n"), b"  \n", RECORD)
-    assert [t.id for t in read(path)] == [t.id for t in read_by_line(path)] == ["1", "1"]
-
-
-def test_lines_have_their_offsets(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", TRIALS)
-    content = path.read_bytes()
-    with open_transcript(path) as reader:
-        lines = list(reader.lines())
-    for line, trial in zip(lines, TRIALS, strict=True):
-        assert json.loads(content[line.start : line.stop])["id"] == trial.id
+    assert [t.id for t in read(path)] == ["1", "1"]
 
 
 def test_huge_ids_and_long_answers_are_read(tmp_path: Path) -> None:
     given_trials = [Trial("i" * 5_000_000, Outcome.TP, actual="a" * 6_000_000), Trial("2", Outcome.FN)]
     path = write(tmp_path / "t.jsonl", given_trials)
-    assert read(path) == read_by_line(path) == given_trials
+    assert read(path) == given_trials
 
 
 def test_two_hundred_thousand_records_are_read(tmp_path: Path) -> None:

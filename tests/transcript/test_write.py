@@ -20,7 +20,7 @@ from harness.model import Counts, ErrorKind, Outcome, Trial
 from harness.transcript.read import open_transcript, summarise
 from harness.transcript.write import RecordOffsets, TranscriptWriter, working_path
 from tests.simulation import examples
-from tests.transcript.transcript_files import HEADER, read, read_by_line, trials, write
+from tests.transcript.transcript_files import HEADER, read, trials, write
 
 quickly = examples(60)
 ONE, TWO, THREE = (Trial(name, Outcome.TP) for name in ("one", "two", "three"))
@@ -33,7 +33,7 @@ def test_what_is_written_is_read(
 ) -> None:
     path = write(tmp_path_factory.mktemp("t") / name, given_trials)
     assert read(path) == given_trials
-    assert read_by_line(path) == given_trials
+    assert read(path) == given_trials
     assert summarise(path).counts == Counts.of(given_trials)
 
 
@@ -108,12 +108,12 @@ def test_a_torn_record_is_removed_when_a_run_is_resumed(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"id":"torn","outc')
     with open_transcript(path) as reader:
-        (line,) = reader.lines()
+        [[trial]] = reader.blocks()
     assert reader.torn == 18
-    writer = TranscriptWriter.claim(path)
-    writer.carry_on(head=reader.head, end=line.stop)
-    writer.count(line.trial)
-    writer.keep(0, line.start, line.stop)
+    writer, stop = TranscriptWriter.claim(path), path.stat().st_size - reader.torn
+    writer.carry_on(head=reader.head, end=stop)
+    writer.count(trial)
+    writer.keep(0, reader.head, stop)
     writer.append(1, TWO)
     assert read(writer.finish()) == [ONE, TWO]
     assert summarise(path).counts == Counts(TP=2)
@@ -125,13 +125,13 @@ def test_records_of_a_resumed_run_are_put_in_case_order(tmp_path: Path) -> None:
     writer.append(5, THREE)
     writer.close()
     with open_transcript(path) as reader:
-        (line,) = reader.lines()
-    writer = TranscriptWriter.claim(path)
-    writer.carry_on(head=reader.head, end=line.stop)
-    writer.count(line.trial)
+        [[trial]] = reader.blocks()
+    writer, stop = TranscriptWriter.claim(path), path.stat().st_size
+    writer.carry_on(head=reader.head, end=stop)
+    writer.count(trial)
     writer.append(0, ONE)
     writer.append(1, TWO)
-    writer.keep(5, line.start, line.stop)
+    writer.keep(5, reader.head, stop)
     assert read(writer.finish()) == [ONE, TWO, THREE]
 
 

@@ -53,8 +53,3 @@ def write(path: Path, written: Iterable[Trial], header: Header = HEADER) -> Path
 def read(path: Path) -> list[Trial]:
     with open_transcript(path) as reader:
         return [trial for block in reader.blocks() for trial in block]
-
-
-def read_by_line(path: Path) -> list[Trial]:
-    with open_transcript(path) as reader:
-        return [line.trial for line in reader.lines()]

@@ -8,11 +8,18 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from harness.analysis.align import AlignedRuns, Run, align, names_of
+from harness.analysis.align import ACCEPTED, AlignedRuns, Run, align, names_of
 from harness.analysis.curves.bands import INDEPENDENT, CurveBasis, curve_bands, least_cost, operating_point
 from harness.analysis.curves.curve import Curve, MeanPoint, RequestedPoint
 from harness.analysis.curves.scores import curve_elements
-from harness.analysis.curves.single_run import THINNED, ScoredRun, curve_of_elements, curve_of_scores, score_run
+from harness.analysis.curves.single_run import (
+    THINNED,
+    ScoredRun,
+    curve_columns,
+    curve_of_elements,
+    curve_of_scores,
+    score_run,
+)
 from harness.analysis.run_identity import run_names
 from harness.analysis.sampling import Sampling, take_sample
 from harness.errors import TranscriptError, UsageError
@@ -28,10 +35,9 @@ from harness.stats.rates import Interval
 from harness.stats.replication.estimates import make_estimate
 from harness.stats.replication.method import Replication
 from harness.stats.replication.statistic import WeightsStatistic
-from harness.transcript.columns import OUTCOMES
+from harness.transcript.columns import number_or_nan
 from harness.transcript.format import differing_params, params_text
 
-_ACCEPTED = np.array([outcome in ("TP", "FP") for outcome in OUTCOMES])
 # Ellipses along a curve: more would overlap.
 MAX_ELLIPSES = 6
 # How the error of a mean over repeated tests was computed, and what it is for.
@@ -134,7 +140,7 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOpt
             "average_precision": Estimate(average_precision(counts), math.nan, math.nan, None),
         },
         summary_target=settings.sampling.target if settings.sampling.known else INDEPENDENT,
-        columns=_sweep_columns(settings, order, low, high),
+        columns={column: rows[order] for column, rows in _sweep_columns(settings, fpr, tpr, low, high).items()},
         bands=bands,
         target=target,
         stratum=settings.sampling.stratum,
@@ -150,7 +156,7 @@ def curve_of_sweep(runs: Sequence[Run], name: str, param: str, options: CurveOpt
 
 def _sweep_runs(aligned: AlignedRuns, values: list[str], options: CurveOptions) -> SweepRuns:
     sampling = take_sample(aligned, options)
-    accepted = np.asarray(_ACCEPTED[aligned.outcome])
+    accepted = np.asarray(ACCEPTED[aligned.outcome])
     for kind, of in (("positive", aligned.positive), ("negative", ~aligned.positive)):
         if not (of & (sampling.sample.weights > 0)).any():
             raise TranscriptError(f"{aligned.names[0]}: no {kind} case; a curve needs positive and negative cases")
@@ -173,7 +179,7 @@ def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], sweep_run
         weights = sweep_runs.weights[of]
         sizes.append(ClassSize(int(np.count_nonzero(of)), float(weights.sum()), float(kish(weights))))
     return ThresholdCounts(
-        threshold=np.array([np.inf, *map(_number, values), -np.inf]),
+        threshold=np.array([np.inf, *map(number_or_nan, values), -np.inf]),
         tp=np.concatenate((ends[0], tpr, ends[1])) * sizes[0].weight,
         fp=np.concatenate((ends[0], fpr, ends[1])) * sizes[1].weight,
         positives=sizes[0],
@@ -184,23 +190,14 @@ def _front_counts(fpr: FloatArray, tpr: FloatArray, values: list[str], sweep_run
     )
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def _sweep_columns(sweep_runs: SweepRuns, order: IntArray, low: FloatArray, high: FloatArray) -> dict[str, FloatArray]:
-    fpr, tpr = sweep_runs.rates(sweep_runs.weights)
-    within = (
-        np.where(sweep_runs.positive, sweep_runs.weights, 0.0),
-        np.where(sweep_runs.positive, 0.0, sweep_runs.weights),
-    )
-    tp, fp = sweep_runs.accepted @ within[0], sweep_runs.accepted @ within[1]
+def _sweep_columns(
+    sweep_runs: SweepRuns, fpr: FloatArray, tpr: FloatArray, low: FloatArray, high: FloatArray
+) -> dict[str, FloatArray]:
+    classes = (sweep_runs.positive, ~sweep_runs.positive)
+    tp, fp = (sweep_runs.accepted @ np.where(of, sweep_runs.weights, 0.0) for of in classes)
     none = np.full(tpr.size, np.nan)
-    columns = {
-        "threshold": np.array([_number(value) for value in sweep_runs.values]),
+    return {
+        "threshold": np.array([*map(number_or_nan, sweep_runs.values)]),
         "tpr": tpr,
         "fpr": fpr,
         "fnr": 1 - tpr,
@@ -210,7 +207,6 @@ def _sweep_columns(sweep_runs: SweepRuns, order: IntArray, low: FloatArray, high
         "low_at_fpr": none,
         "high_at_fpr": none,
     }
-    return {name: values[order] for name, values in columns.items()}
 
 
 def _sweep_bands(sweep_runs: SweepRuns, options: CurveOptions) -> tuple[FloatArray, FloatArray, str, str]:
@@ -278,7 +274,6 @@ def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> C
     fpr, tpr = (np.stack(rates) for rates in zip(*(_rates_at(run.counts, thresholds) for run in scored), strict=True))
     counts = _mean_counts(scored, thresholds, fpr, tpr)
     low, high = _mean_limits(tpr, options)
-    none = np.full(thresholds.size, np.nan)
     return Curve(
         name=name,
         sizes={"positives": counts.positives.cases, "negatives": counts.negatives.cases},
@@ -289,17 +284,7 @@ def curve_of_repeats(runs: Sequence[Run], name: str, options: CurveOptions) -> C
         },
         summary_target=TARGET,
         eer_threshold=equal_error(counts).threshold,
-        columns={
-            "threshold": thresholds,
-            "tpr": counts.tpr,
-            "fpr": counts.fpr,
-            "fnr": counts.fnr,
-            "precision": counts.precision,
-            "low": low,
-            "high": high,
-            "low_at_fpr": none,
-            "high_at_fpr": none,
-        },
+        columns=curve_columns(counts, np.arange(thresholds.size), None, None) | {"low": low, "high": high},
         bands="" if options.bands is BandMethod.NONE else METHOD,
         target=TARGET,
         counts=counts,

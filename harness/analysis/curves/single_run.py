@@ -36,7 +36,6 @@ from harness.stats.curves.summaries import (
     AVERAGE_PRECISION,
     EQUAL_ERROR,
     FOUND_PRECISION,
-    CurveSummary,
     ScoredElements,
     element_sample,
     element_statistic,
@@ -268,11 +267,7 @@ def _element_curve(
             "positives": round(float(elements.weight[elements.positive].sum())),
             "negatives": round(float(elements.weight[~elements.positive].sum())),
         },
-        summaries={
-            "auc": _element_summary(AREA, auc(counts), elements, scored, sampling, basis),
-            "eer": _element_summary(EQUAL_ERROR, equal_error(counts).rate, elements, scored, sampling, basis),
-            "average_precision": _element_precision(counts, whole, elements, scored, sampling, basis),
-        },
+        summaries=_element_summaries(counts, whole, scored, sampling, basis, has_negatives=elements.has_negatives),
         summary_target=basis.target,
         eer_threshold=equal_error(counts).threshold if elements.has_negatives else math.nan,
         columns=columns,
@@ -290,48 +285,32 @@ def _element_curve(
     )
 
 
-def _element_summary(
-    summary: CurveSummary,
-    value: float,
-    elements: Elements,
-    scored: ScoredElements,
-    sampling: Sampling,
-    basis: CurveBasis,
-) -> Estimate:
-    """Area or equal error rate, if there is one."""
-    if not elements.has_negatives:
-        return Estimate(math.nan, math.nan, math.nan, None)
-    return _element_estimate(summary, value, scored, sampling, basis)
-
-
-def _element_estimate(
-    summary: CurveSummary, value: float, scored: ScoredElements, sampling: Sampling, basis: CurveBasis
-) -> Estimate:
-    """A summary; without an interval if there are too few cases for one."""
-    try:
-        estimate = make_estimate(sampling.sample, element_statistic(summary, [(scored, None)]), basis.replication)
-    except ValueError:
-        return Estimate(value, math.nan, math.nan, None)
-    return replace(estimate, value=value)
-
-
-def _element_precision(
+def _element_summaries(
     counts: ThresholdCounts,
     whole: int,
-    elements: Elements,
     scored: ScoredElements,
     sampling: Sampling,
     basis: CurveBasis,
-) -> Estimate:
-    """The average precision, with an interval if one is asked for; without the end that no threshold reaches."""
-    if whole == counts.threshold.size:
-        value = average_precision(counts)
-    else:
-        value = float(np.diff(counts.tpr[:whole]) @ counts.precision[1:whole])
-    if not basis.precise:
-        return Estimate(value, math.nan, math.nan, None)
-    summary = AVERAGE_PRECISION if elements.has_negatives else FOUND_PRECISION
-    return _element_estimate(summary, value, scored, sampling, basis)
+    *,
+    has_negatives: bool,
+) -> dict[str, Estimate]:
+    """Area and equal error rate, if there are such; the average precision with an interval if one is asked for."""
+    precision = average_precision(counts)
+    if whole < counts.threshold.size:
+        # Without the end that no threshold reaches.
+        precision = float(np.diff(counts.tpr[:whole]) @ counts.precision[1:whole])
+    values = {"auc": math.nan, "eer": math.nan, "average_precision": precision}
+    wanted = {"average_precision": AVERAGE_PRECISION if has_negatives else FOUND_PRECISION} if basis.precise else {}
+    if has_negatives:
+        values |= {"auc": auc(counts), "eer": equal_error(counts).rate}
+        wanted |= {"auc": AREA, "eer": EQUAL_ERROR}
+    summaries = {name: Estimate(value, math.nan, math.nan, None) for name, value in values.items()}
+    for name, summary in wanted.items():
+        # With too few cases there is no interval.
+        with suppress(ValueError):
+            estimate = make_estimate(sampling.sample, element_statistic(summary, [(scored, None)]), basis.replication)
+            summaries[name] = replace(estimate, value=values[name])
+    return summaries
 
 
 # Objects over the false positives per image

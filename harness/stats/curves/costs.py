@@ -20,8 +20,13 @@ import numpy as np
 from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.curves.roc import convex_hull
 from harness.stats.curves.scores import ScoredCases, counts_of, require_both
-from harness.stats.curves.summaries import ScoredCell, counted_cases
-from harness.stats.replication.statistic import SmoothFormula, TotalsStatistic, WeightsStatistic
+from harness.stats.curves.summaries import ScoredCell
+from harness.stats.replication.statistic import (
+    SmoothFormula,
+    TotalsStatistic,
+    WeightsStatistic,
+    statistic_of_cells,
+)
 
 __all__ = [
     "DetectionPrior",
@@ -117,7 +122,7 @@ def minimum_log_cost(cells: Sequence[ScoredCell]) -> WeightsStatistic:
         weighted = replace(cases, weights=weights)
         return _class_slopes(_log_costs(calibrated(weighted), cases.positive), weighted, (0.5, 0.5))
 
-    return _statistic(cells, value, slopes, "minimum Cllr", bounds=(0.0, 1.0))
+    return _statistic(cells, value, slopes, "minimum Cllr")
 
 
 def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> WeightsStatistic:
@@ -140,7 +145,7 @@ def minimum_detection_cost(cells: Sequence[ScoredCell], of: DetectionPrior) -> W
         wrong = np.where(cases.positive, ~accepted, accepted).astype(np.float64)
         return _class_slopes(wrong, replace(cases, weights=weights), (on_miss, on_alarm))
 
-    return _statistic(cells, value, slopes, "minimum detection cost", bounds=(0.0, 1.0))
+    return _statistic(cells, value, slopes, "minimum detection cost")
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
@@ -164,25 +169,11 @@ def _statistic(
     value: Callable[[ScoredCases, FloatArray], float],
     slopes: Callable[[ScoredCases, FloatArray], FloatArray],
     words: str,
-    bounds: tuple[float, float],
 ) -> WeightsStatistic:
     for cases, _ in cells:
         require_both(cases)
-
-    def counted(weights: FloatArray, inside: BoolArray | None) -> FloatArray:
-        return weights if inside is None else weights * inside
-
-    return WeightsStatistic(
-        lambda weights: np.array([value(cases, counted(weights, inside)) for cases, inside in cells]),
-        bounds=bounds,
-        size=len(cells),
-        linear=lambda weights: np.stack([slopes(cases, counted(weights, inside)) for cases, inside in cells], axis=1),
-        # The best threshold of a sample jumps when a case is left out.
-        smooth=False,
-        counted=counted_cases([inside for _, inside in cells]),
-        classes=cells[0][0].positive,
-        words=words,
-    )
+    # The best threshold of a sample jumps when a case is left out.
+    return statistic_of_cells(cells, value, slopes, smooth=False, classes=cells[0][0].positive, words=words)
 
 
 def _require_probabilities(cases: ScoredCases) -> None:
@@ -244,14 +235,4 @@ def calibration_error(cells: Sequence[ScoredCell], bins: int = BINS) -> WeightsS
         diagram = reliability(replace(cases, weights=weights), bins)
         return float(np.abs(diagram.probability - diagram.frequency) @ diagram.weight / diagram.weight.sum())
 
-    def values(weights: FloatArray) -> FloatArray:
-        return np.array([value(cases, weights if inside is None else weights * inside) for cases, inside in cells])
-
-    return WeightsStatistic(
-        values,
-        bounds=(0.0, 1.0),
-        size=len(cells),
-        smooth=False,
-        counted=counted_cases([inside for _, inside in cells]),
-        words="calibration error",
-    )
+    return statistic_of_cells(cells, value, smooth=False, words="calibration error")

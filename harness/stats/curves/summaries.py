@@ -27,7 +27,7 @@ from harness.stats.estimate import Estimate
 from harness.stats.replication.estimates import make_estimates
 from harness.stats.replication.method import Replication
 from harness.stats.replication.sample import Sample, make_sample
-from harness.stats.replication.statistic import WeightsStatistic
+from harness.stats.replication.statistic import WeightsStatistic, statistic_of_cells
 
 __all__ = [
     "AREA",
@@ -41,7 +41,6 @@ __all__ = [
     "LinearSummary",
     "ScoredCell",
     "ScoredElements",
-    "counted_cases",
     "element_sample",
     "element_statistic",
     "fnr_at_fpr",
@@ -193,44 +192,40 @@ def fnr_at_fpr(limit: float) -> CurveSummary:
     return CurveSummary(f"fnr at fpr {limit:g}", words, _of_rates(of_rates), smooth=False)
 
 
-def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
-    """How much of each case counts for each cell (cases, m), from the cases inside it; None if all do for all."""
-    size = next((inside.size for inside in groups if inside is not None), None)
-    if size is None:
-        return None
-    whole = np.ones(size, dtype=np.bool_)
-    return np.stack([whole if inside is None else inside for inside in groups], axis=1).astype(np.float64)
-
-
 def summary_statistic(summary: CurveSummary, cells: Sequence[ScoredCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the case weights; each sort is done once."""
-    orders = [cases.order for cases, _ in cells]
-    curves = [summary_of_weights(summary, cases, order) for (cases, _), order in zip(cells, orders, strict=True)]
+    return _statistic(summary, [((cases, None), inside) for cases, inside in cells], cells[0][0].positive)
 
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array(
-            [
-                curve(weights if inside is None else weights * inside)
-                for curve, (_, inside) in zip(curves, cells, strict=True)
-            ]
-        )
 
-    def linear(weights: FloatArray) -> FloatArray:
-        columns = []
-        for (cases, inside), order in zip(cells, orders, strict=True):
-            counted = weights if inside is None else weights * inside
-            slopes = summary_slopes(summary, cases, order, counted)
-            columns.append(slopes if inside is None else slopes * inside)
-        return np.stack(columns, axis=1)
+def _statistic(
+    summary: CurveSummary,
+    cells: Sequence[tuple[tuple[ScoredCases, ScoredElements | None], BoolArray | None]],
+    classes: BoolArray | None = None,
+) -> WeightsStatistic:
+    """Of the scores of each cell, and the elements that have them if they are not those of the cases."""
+    parts = [
+        ((summary_of_weights(summary, scored, scored.order), scored, of), inside) for (scored, of), inside in cells
+    ]
 
-    return WeightsStatistic(
-        function,
-        bounds=(0.0, 1.0),
-        size=len(cells),
-        linear=None if summary.linear is None else linear,
+    def spread(weights: FloatArray, of: ScoredElements | None) -> FloatArray:
+        return weights if of is None else np.asarray(weights[of.case] * of.weight)
+
+    def value(part: _Part, weights: FloatArray) -> float:
+        curve, _, of = part
+        return curve(spread(weights, of))
+
+    def slopes(part: _Part, weights: FloatArray) -> FloatArray:
+        _, scored, of = part
+        found = summary_slopes(summary, scored, scored.order, spread(weights, of))
+        # What a case adds is the sum over its elements.
+        return found if of is None else np.bincount(of.case, found * of.weight, weights.size).astype(np.float64)
+
+    return statistic_of_cells(
+        parts,
+        value,
+        None if summary.linear is None else slopes,
         smooth=summary.smooth,
-        counted=counted_cases([inside for _, inside in cells]),
-        classes=cells[0][0].positive,
+        classes=classes,
         optimistic=summary.optimistic,
         words=summary.words,
     )
@@ -311,6 +306,8 @@ class ScoredElements:
 
 # The elements of a run, and which of the cases count; None if all do.
 ElementCell = tuple[ScoredElements, BoolArray | None]
+# A curve as a function of the weights of its scores, these scores, and the elements that have them if not the cases.
+_Part = tuple[Callable[[FloatArray], float], ScoredCases, ScoredElements | None]
 
 
 def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
@@ -325,38 +322,4 @@ def element_sample(sample: Sample, elements: ScoredElements) -> Sample:
 
 def element_statistic(summary: CurveSummary, cells: Sequence[ElementCell]) -> WeightsStatistic:
     """A summary of the curves of some cells as a function of the weights of the cases; each sort is done once."""
-    orders = [elements.scored.order for elements, _ in cells]
-    curves = [
-        summary_of_weights(summary, elements.scored, order) for (elements, _), order in zip(cells, orders, strict=True)
-    ]
-
-    def function(weights: FloatArray) -> FloatArray:
-        return np.array([curve(_spread(weights, cell)) for curve, cell in zip(curves, cells, strict=True)])
-
-    def linear(weights: FloatArray) -> FloatArray:
-        columns = []
-        for (elements, inside), order in zip(cells, orders, strict=True):
-            of_elements = _spread(weights, (elements, inside))
-            slopes = summary_slopes(summary, elements.scored, order, of_elements) * elements.weight
-            # What a case adds is the sum over its elements.
-            sums = np.bincount(elements.case, weights=slopes, minlength=weights.size)
-            columns.append(sums if inside is None else sums * inside)
-        return np.stack(columns, axis=1)
-
-    return WeightsStatistic(
-        function,
-        bounds=(0.0, 1.0),
-        size=len(cells),
-        linear=None if summary.linear is None else linear,
-        smooth=summary.smooth,
-        optimistic=summary.optimistic,
-        counted=counted_cases([inside for _, inside in cells]),
-        words=summary.words,
-    )
-
-
-def _spread(weights: FloatArray, cell: ElementCell) -> FloatArray:
-    """The weight of each element, from the weights of the cases."""
-    elements, inside = cell
-    counted = weights if inside is None else weights * inside
-    return np.asarray(counted[elements.case] * elements.weight)
+    return _statistic(summary, [((elements.scored, elements), inside) for elements, inside in cells])

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray, IntArray, columns_of
+from harness.stats.arrays import FloatArray, IntArray
 from harness.stats.replication.galois import OrthogonalArray, orthogonal_array, prime_power
 from harness.stats.replication.hadamard import Hadamard, hadamard, smallest_order
-from harness.stats.replication.replicates import ScaledReplicates, around_lone, blocks, check_fay
+from harness.stats.replication.replicates import Replicates, around_lone, blocks, check_fay
 from harness.stats.replication.sample import Sample
 
 MAX_BALANCED_UNITS = 13
@@ -19,7 +18,7 @@ GROUPINGS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class HalfSamples(ScaledReplicates):
+class HalfSamples(Replicates):
     """Two units per stratum: a replicate gives one of them weight 2 - fay and the other fay.
 
     With `complements`, all half-samples are followed by their complements: the error of a nonlinear statistic then
@@ -44,16 +43,14 @@ class HalfSamples(ScaledReplicates):
     def coefficients(self) -> FloatArray:
         return np.array(1 / (self.count * (1 - self.fay) ** 2))
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """One transform of the differences within strata."""
-        columns, single = columns_of(unit_values)
         pairs = columns.reshape(self.strata, 2, -1)
         steps = np.zeros((self.strata + 1, columns.shape[1]))
         # The first column of the matrix, all ones, belongs to no stratum.
         steps[1:] = (1 - self.fay) * (pairs[:, 0] - pairs[:, 1])
         shift, whole = self.matrix.transform(steps), columns.sum(axis=0)
-        totals = np.concatenate([whole + shift, whole - shift]) if self.complements else whole + shift
-        return totals[:, 0] if single else totals
+        return np.concatenate([whole + shift, whole - shift]) if self.complements else whole + shift
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         for sign in (1, -1) if self.complements else (1,):
@@ -63,7 +60,7 @@ class HalfSamples(ScaledReplicates):
 
 
 @dataclass(frozen=True, eq=False)
-class OneOfSeveral(ScaledReplicates):
+class OneOfSeveral(Replicates):
     """p units per stratum: a replicate gives one of them weight p - (p - 1) fay and the others fay."""
 
     array: OrthogonalArray
@@ -83,12 +80,10 @@ class OneOfSeveral(ScaledReplicates):
     def coefficients(self) -> FloatArray:
         return np.array(1 / (self.count * (self.array.levels - 1) * (1 - self.fay) ** 2))
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """One transform for all units of all strata."""
-        columns, single = columns_of(unit_values)
         selected = self.array.selected(columns.reshape(self.strata, self.array.levels, -1))
-        totals = self.fay * columns.sum(axis=0) + self.array.levels * (1 - self.fay) * selected
-        return np.asarray(totals[:, 0] if single else totals)
+        return np.asarray(self.fay * columns.sum(axis=0) + self.array.levels * (1 - self.fay) * selected)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         for start, stop in blocks(self.count, block):
@@ -97,7 +92,7 @@ class OneOfSeveral(ScaledReplicates):
             yield factors.reshape(stop - start, -1)
 
 
-def balanced(sample: Sample, *, fay: float = 0.0, complements: bool = False) -> ScaledReplicates:
+def balanced(sample: Sample, *, fay: float = 0.0, complements: bool = False) -> Replicates:
     """The balanced replicates of a sample whose strata all have the same number of units, a prime power up to 13."""
     check_fay(fay)
     return around_lone(sample, lambda part: _balanced(part, fay, complements=complements))
@@ -125,7 +120,7 @@ def _balanced(sample: Sample, fay: float, *, complements: bool) -> HalfSamples |
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedHalves(ScaledReplicates):
+class GroupedHalves(Replicates):
     """Replicates of R groupings, one after another.
 
     A stratum split into m1 and m2 units has the factors 1 + sqrt(m2 / m1) and 1 - sqrt(m1 / m2), or both signs
@@ -156,17 +151,15 @@ class GroupedHalves(ScaledReplicates):
     def coefficients(self) -> FloatArray:
         return np.array(1 / (self.count * self.spread**2))
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """One transform for all groupings."""
-        columns, single = columns_of(unit_values)
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         width = columns.shape[1]
         steps = np.zeros((len(self.sizes) + 1, self.groupings, width))
         for grouping, offset in enumerate(self.offsets):
             steps[1:, grouping] = np.add.reduceat(columns * offset[:, None], starts, axis=0)
         shift = self.matrix.transform(steps.reshape(len(steps), -1)).reshape(-1, self.groupings, width)
-        totals = columns.sum(axis=0) + shift.transpose(1, 0, 2).reshape(self.count, width)
-        return np.asarray(totals[:, 0] if single else totals)
+        return np.asarray(columns.sum(axis=0) + shift.transpose(1, 0, 2).reshape(self.count, width))
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         stratum = np.repeat(np.arange(len(self.sizes)), self.sizes)
@@ -177,7 +170,7 @@ class GroupedHalves(ScaledReplicates):
 
 def grouped_halves(
     sample: Sample, *, rng: np.random.Generator, groupings: int = GROUPINGS, fay: float = 0.0
-) -> ScaledReplicates:
+) -> Replicates:
     """Half-samples of a sample by random grouping; prefer `balanced` if it exists."""
     check_fay(fay)
     if groupings < 1:

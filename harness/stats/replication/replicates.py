@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,38 +14,11 @@ from harness.stats.replication.sample import LoneStrata, Sample
 Centre = Literal["full", "mean"]
 
 
-class Replicates(Protocol):
-    """A set of replicates of a sample: in each, every unit's weight is multiplied by a factor."""
+class Replicates(ABC):
+    """Replicates of a sample: in each, every unit's weight is multiplied by a factor.
 
-    @property
-    def count(self) -> int:
-        """Number of replicates."""
-        ...
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the variance."""
-        ...
-
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """For each replicate, the sum over units of factor times value: (units,) or (units, m) to (k,) or (k, m)."""
-        ...
-
-    def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units), for statistics that are not functions of totals."""
-        ...
-
-    def variance(self, estimates: FloatArray, full: FloatArray | float, *, centre: Centre = "full") -> FloatArray:
-        """Variance of the replicate estimates, (k,) or (k, m), about the full sample's estimate or their mean."""
-        ...
-
-    def covariance(self, estimates: FloatArray, full: FloatArray, *, centre: Centre = "full") -> FloatArray:
-        """Covariance matrix (m, m) of the replicate estimates (k, m)."""
-        ...
-
-
-class ScaledReplicates(ABC):
-    """Replicates whose variance is a weighted sum of squared deviations."""
+    Their variance is a weighted sum of squared deviations.
+    """
 
     @property
     @abstractmethod
@@ -62,21 +35,28 @@ class ScaledReplicates(ABC):
     def coefficients(self) -> FloatArray:
         """One coefficient for all replicates, or one for each (k,)."""
 
-    @abstractmethod
     def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
-        """For each replicate, the sum over units of factor times value."""
+        """For each replicate, the sum over units of factor times value: (units,) or (units, m) to (k,) or (k, m)."""
+        columns, single = columns_of(unit_values)
+        totals = self.column_totals(columns)
+        return totals[:, 0] if single else totals
+
+    @abstractmethod
+    def column_totals(self, columns: FloatArray) -> FloatArray:
+        """The same of columns (units, m)."""
 
     @abstractmethod
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
-        """The factors in blocks (r, units)."""
+        """The factors in blocks (r, units), for statistics that are not functions of totals."""
 
     def variance(self, estimates: FloatArray, full: FloatArray | float, *, centre: Centre = "full") -> FloatArray:
-        """Variance of the replicate estimates about the full sample's estimate, or about their mean as R does."""
+        """Variance (m,) of the replicate estimates (k, m) about the full sample's, or about their mean as R does."""
         deviations = self._deviations(estimates, full, centre)
         squares = deviations**2
         return np.asarray(np.tensordot(self._all_coefficients(), squares, axes=1))
 
     def covariance(self, estimates: FloatArray, full: FloatArray, *, centre: Centre = "full") -> FloatArray:
+        """Covariance matrix (m, m) of the replicate estimates (k, m)."""
         deviations = self._deviations(estimates, full, centre)
         return np.asarray(deviations.T @ (deviations * self._all_coefficients()[:, None]))
 
@@ -105,14 +85,14 @@ def blocks(count: int, block: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, eq=False)
-class LoneStrataReplicates(ScaledReplicates):
+class LoneStrataReplicates(Replicates):
     """The replicates of the other strata, with the lone units in all of them.
 
     With `average`, lone strata contribute as much as the others on average. `adjust` adds a replicate for each lone
     unit, without that unit and with the rest scaled up, as R's survey package does for its jackknife.
     """
 
-    inner: ScaledReplicates
+    inner: Replicates
     replicated: BoolArray
     strata: int
     lone: LoneStrata
@@ -142,15 +122,14 @@ class LoneStrataReplicates(ScaledReplicates):
         inner = np.broadcast_to(scale * self.inner.coefficients, (self.inner.count,))
         return np.concatenate([inner, np.full(self.added, (self.strata - 1) / self.strata)])
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """Those of the other units, plus the lone units unchanged."""
-        columns, single = columns_of(unit_values)
         alone = columns[~self.replicated]
-        totals = self.inner.totals(columns[self.replicated]) + alone.sum(axis=0)
+        totals = self.inner.column_totals(columns[self.replicated]) + alone.sum(axis=0)
         if self.added:
             raised = (columns.sum(axis=0) - alone) * self.strata / (self.strata - 1)
             totals = np.concatenate([totals, raised])
-        return np.asarray(totals[:, 0] if single else totals)
+        return np.asarray(totals)
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         for inner in self.inner.weights(block):
@@ -163,7 +142,7 @@ class LoneStrataReplicates(ScaledReplicates):
             yield raised
 
 
-def around_lone(sample: Sample, build: Callable[[Sample], ScaledReplicates]) -> ScaledReplicates:
+def around_lone(sample: Sample, build: Callable[[Sample], Replicates]) -> Replicates:
     """Build replicates for the strata of two or more units; lone units are in every replicate."""
     replicated = sample.stratum_sizes[sample.stratum_of_unit] > 1
     if replicated.all():

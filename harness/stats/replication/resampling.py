@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harness.stats.arrays import FloatArray, IntArray, columns_of
-from harness.stats.replication.replicates import ScaledReplicates, around_lone, blocks
+from harness.stats.arrays import FloatArray, IntArray
+from harness.stats.replication.replicates import Replicates, around_lone, blocks
 from harness.stats.replication.sample import Sample
 
 _BLOCK = 64
@@ -22,7 +22,7 @@ _MAX_FACTORS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class DeleteOne(ScaledReplicates):
+class DeleteOne(Replicates):
     """One replicate per unit: it is left out, and the others of its stratum are multiplied by n / (n - 1)."""
 
     stratum: IntArray
@@ -42,13 +42,11 @@ class DeleteOne(ScaledReplicates):
         """(n - 1) / n of the deleted unit's stratum."""
         return np.asarray((1 - 1 / self.sizes)[self.stratum])
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """In closed form, without forming replicates."""
-        columns, single = columns_of(unit_values)
         starts = np.cumsum(self.sizes) - self.sizes
         sums, sizes = np.add.reduceat(columns, starts, axis=0)[self.stratum], self.sizes[self.stratum, None]
-        totals = columns.sum(axis=0) + (sums - sizes * columns) / (sizes - 1)
-        return np.asarray(totals[:, 0] if single else totals)
+        return np.asarray(columns.sum(axis=0) + (sums - sizes * columns) / (sizes - 1))
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         raised = (self.sizes / (self.sizes - 1))[self.stratum]
@@ -60,7 +58,7 @@ class DeleteOne(ScaledReplicates):
 
 
 @dataclass(frozen=True, eq=False)
-class DeleteGroup(ScaledReplicates):
+class DeleteGroup(Replicates):
     """One replicate per group, with factors that make every stratum's share unbiased for any number of units.
 
     With m of a stratum's n units in the group, their factors are 1 - c (n - m), those of the others 1 + c m, with
@@ -86,16 +84,15 @@ class DeleteGroup(ScaledReplicates):
     def coefficients(self) -> FloatArray:
         return np.array(1 - 1 / self.groups)
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """From sums by stratum and group, without forming factors."""
-        columns, single = columns_of(unit_values)
         members, steps = self._steps()
         totals = np.empty((self.groups, columns.shape[1]))
         for column, values in enumerate(columns.T):
             within = self._by_group(values)
             shift = steps * (members * within.sum(axis=1, keepdims=True) - self.sizes[:, None] * within)
             totals[:, column] = values.sum() + shift.sum(axis=0)
-        return totals[:, 0] if single else totals
+        return totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         members, steps = self._steps()
@@ -116,12 +113,12 @@ class DeleteGroup(ScaledReplicates):
         return members, np.sqrt(np.divide(scale, product, out=np.zeros_like(product), where=product > 0))
 
 
-def delete_one(sample: Sample) -> ScaledReplicates:
+def delete_one(sample: Sample) -> Replicates:
     """The delete-one jackknife, within strata if there are any (JKn)."""
     return around_lone(sample, lambda part: DeleteOne(part.stratum_of_unit, part.stratum_sizes))
 
 
-def delete_group(sample: Sample, *, rng: np.random.Generator, groups: int = 30) -> ScaledReplicates:
+def delete_group(sample: Sample, *, rng: np.random.Generator, groups: int = 30) -> Replicates:
     """The delete-a-group jackknife: units of every stratum are spread over the groups at random."""
     if groups < 2:
         raise ValueError(f"{groups} groups: the delete-a-group jackknife needs at least two")
@@ -137,7 +134,7 @@ def _delete_group(sample: Sample, rng: np.random.Generator, groups: int) -> Dele
 
 
 @dataclass(frozen=True, eq=False)
-class RescaledBootstrap(ScaledReplicates):
+class RescaledBootstrap(Replicates):
     """Each replicate draws n - 1 of a stratum's n units with replacement; r draws give the factor r n / (n - 1).
 
     Drawing n - 1 keeps weights non-negative and the variance unbiased; with n draws it would be too small by
@@ -160,15 +157,14 @@ class RescaledBootstrap(ScaledReplicates):
     def coefficients(self) -> FloatArray:
         return np.array(1 / self.count)
 
-    def totals(self, unit_values: npt.ArrayLike) -> FloatArray:
+    def column_totals(self, columns: FloatArray) -> FloatArray:
         """Blocks of draws times values, small enough for the processor's cache."""
-        columns, single = columns_of(unit_values)
         raised = columns * self._raised[:, None]
         totals = np.zeros((self.count, columns.shape[1]))
         for start, stop in blocks(self.count, _BLOCK // 2):
             for first, last in blocks(len(columns), _UNITS_AT_ONCE):
                 totals[start:stop] += self.draws[start:stop, first:last].astype(np.float64) @ raised[first:last]
-        return totals[:, 0] if single else totals
+        return totals
 
     def weights(self, block: int = 64) -> Iterator[FloatArray]:
         for start, stop in blocks(self.count, min(block, _block(self.draws.shape[1]))):
@@ -180,7 +176,7 @@ class RescaledBootstrap(ScaledReplicates):
         return np.repeat(self.sizes / (self.sizes - 1), self.sizes)
 
 
-def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: int = 1000) -> ScaledReplicates:
+def rescaled_bootstrap(sample: Sample, *, rng: np.random.Generator, replicates: int = 1000) -> Replicates:
     """Rao and Wu's bootstrap of the units of each stratum."""
     if replicates < 2:
         raise ValueError(f"{replicates} replicates: the bootstrap needs at least two")

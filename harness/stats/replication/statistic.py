@@ -13,7 +13,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,6 +28,7 @@ from harness.stats.replication.sample import Sample, unit_sums
 # Real or complex numbers, for formulas.
 Numbers = npt.NDArray[Any]
 Formula = Callable[[Numbers], Numbers]
+T = TypeVar("T")
 # So small that its square vanishes beside 1; the derivative still keeps all digits.
 _STEP = 1e-40
 # The kind of each case, in few bytes, which sorts fast.
@@ -220,6 +222,53 @@ class WeightsStatistic:
     def members(self, weights: FloatArray) -> FloatArray:
         """The members (m,) for these weights."""
         return np.atleast_1d(np.asarray(self.function(weights), dtype=np.float64))
+
+
+def statistic_of_cells(
+    cells: Sequence[tuple[T, BoolArray | None]],
+    value: Callable[[T, FloatArray], float],
+    slopes: Callable[[T, FloatArray], FloatArray] | None = None,
+    *,
+    bounds: Bounds = (0.0, 1.0),
+    smooth: bool = True,
+    classes: BoolArray | None = None,
+    optimistic: bool = False,
+    words: str,
+) -> WeightsStatistic:
+    """A member for each cell: what it is computed from, and which of the cases count for it, None if all do.
+
+    `value` computes it from the weights of these cases, `slopes` what each case adds to it, to first order.
+    """
+    return WeightsStatistic(
+        lambda weights: np.array([value(of, _within(weights, inside)) for of, inside in cells]),
+        bounds=bounds,
+        size=len(cells),
+        linear=None if slopes is None else partial(_slopes_of_cells, cells, slopes),
+        smooth=smooth,
+        counted=counted_cases([inside for _, inside in cells]),
+        classes=classes,
+        optimistic=optimistic,
+        words=words,
+    )
+
+
+def _slopes_of_cells(
+    cells: Sequence[tuple[T, BoolArray | None]], slopes: Callable[[T, FloatArray], FloatArray], weights: FloatArray
+) -> FloatArray:
+    return np.stack([_within(slopes(of, _within(weights, inside)), inside) for of, inside in cells], axis=1)
+
+
+def _within(numbers: FloatArray, inside: BoolArray | None) -> FloatArray:
+    return numbers if inside is None else numbers * inside
+
+
+def counted_cases(groups: Sequence[BoolArray | None]) -> FloatArray | None:
+    """How much of each case counts for each cell (cases, m), from the cases inside it; None if all do for all."""
+    size = next((inside.size for inside in groups if inside is not None), None)
+    if size is None:
+        return None
+    whole = np.ones(size, dtype=np.bool_)
+    return np.stack([whole if inside is None else inside for inside in groups], axis=1).astype(np.float64)
 
 
 Statistic = TotalsStatistic | WeightsStatistic

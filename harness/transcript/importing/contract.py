@@ -17,6 +17,9 @@ from harness.transcript.importing.file import ForeignFile
 if TYPE_CHECKING:
     from harness.transcript.importing.metrics import Survey
 
+# The test of results that do not name one, and the mark of answers that the harness compares with the truth itself.
+UNNAMED = "imported"
+CORRECT = "correct"
 # A mark is a number (true is 1, false is 0); None if the tool gave none for an answer. It may be infinite or NaN: only
 # the metric that decides is checked, and only finite values are kept.
 Mark = float | None

@@ -26,10 +26,9 @@ from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
 from harness.tasks.task import Task
 from harness.transcript.format import IMPORT, AlgorithmInfo, Header, InterfaceInfo, TestInfo, new_header
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
+from harness.transcript.importing.contract import CORRECT, ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_text, look_up
 from harness.transcript.importing.metrics import BLOCK, KeptValues, SuccessRule, Survey, find_success_rule
-from harness.transcript.importing.predictions import CORRECT
 from harness.transcript.write import TranscriptWriter
 
 FIXED = ("id", "expect", "truth")
@@ -290,8 +289,7 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
         mistakes.add(f"{len(seen):,} answers to {len(cases):,} cases: some lack a repeat; --partial imports them")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
 
 
 MAX_NAME_LENGTH = 100

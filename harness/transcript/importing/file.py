@@ -272,3 +272,42 @@ def shown(value: object) -> str:
     """A value for a message, cut short."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Files of fields between blanks
+
+Line = tuple[int, list[str]]
+# Lines that a kind of file is recognised by: a mistake further down should be reported as one.
+SNIFFED_LINES = 3
+MISSING = {"nan", "na", "none", "-"}
+
+
+def fields_of(data: bytes, name: str) -> Iterator[Line]:
+    """The fields of every line that is not blank, with its number."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            fields = line.decode().split()
+        except UnicodeDecodeError:
+            raise ForeignError(f"{name}:{number}: not UTF-8 text") from None
+        if fields:
+            yield number, fields
+
+
+def first_lines(file: ForeignFile) -> list[list[str]]:
+    """The fields of the first few lines; none if it is not such a text."""
+    start = file.begin.split(b"\n")[:SNIFFED_LINES]
+    try:
+        lines = [line.decode().split() for line in start if line.strip()]
+    except UnicodeDecodeError:
+        return []
+    # A table, or JSON, has other marks between its cells.
+    return [] if any(field[-1] in ",;{[\0" for line in lines for field in line) else lines
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, or says that there is none."""
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() in MISSING
+    return True

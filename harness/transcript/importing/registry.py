@@ -1,6 +1,6 @@
 """The registry of importers: which tools' files can be read, and which tool wrote a file, judging by its content.
 
-To add a format, add a file with its readers to `TOOLS`, or write a plug-in (entry point `hate.importers`).
+To add a format, add a file to `tools/` and its readers to `TOOLS`, or write a plug-in (entry point `hate.importers`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,9 @@ from harness.errors import ForeignError, HateError, UsageError
 from harness.params import nearest
 from harness.plugins import PluginGroup, installed
 from harness.tasks.boxes import BOXES
-from harness.transcript.importing import (
+from harness.transcript.importing.contract import ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import ForeignFile
+from harness.transcript.importing.tools import (
     coco,
     id_results,
     inspect_ai,
@@ -21,8 +23,6 @@ from harness.transcript.importing import (
     table,
     trec,
 )
-from harness.transcript.importing.contract import ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile
 from harness.transcript.storage import is_parquet_transcript
 
 T = TypeVar("T")

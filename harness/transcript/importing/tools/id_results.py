@@ -11,10 +11,9 @@ from typing import Any
 
 from harness.errors import ForeignError
 from harness.model import ErrorKind
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
+from harness.transcript.importing.contract import UNNAMED, ImportedAnswer, ImportedRun, ImportOptions, Mark, Reader
 from harness.transcript.importing.file import ForeignFile, as_metric, decode, flat, is_mark
 
-UNNAMED = "imported"
 RESOLVED = "resolved"
 # Keys that are the verdict of a mapping.
 _VERDICTS = (RESOLVED, "success", "correct", "passed", "pass", "is_correct")

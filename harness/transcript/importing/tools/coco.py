@@ -168,8 +168,7 @@ def _truth(path: Path, groups: Sequence[str]) -> tuple[_Truth, list[_Image]]:
             mistakes.add(f"no image {annotation.image_id}", location=f"annotations[{number}]")
         if annotation.category_id not in category_ids:
             mistakes.add(f"no category {annotation.category_id}", location=f"annotations[{number}]")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return truth, images
 
 
@@ -210,8 +209,7 @@ def _by_image(file: ForeignFile, images: Sequence[_Image], labels: Mapping[int, 
             mistakes.add(f"no category {detection.category_id} in the truth", location=f"[{number}]")
         else:
             detections[detection.image_id].append(detection)
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return detections
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from harness.errors import ForeignError
 from harness.files.mistakes import Mistakes
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile
-from harness.transcript.importing.id_results import UNNAMED
-from harness.transcript.importing.score_lists import fields_of, first_lines, is_number
+from harness.transcript.importing.contract import UNNAMED, ImportedAnswer, ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import ForeignFile, fields_of, first_lines, is_number
 
 VERDICT = "success_1"
 # Relevance by document, by topic.
@@ -138,8 +136,7 @@ def _scores(source: ForeignFile) -> tuple[dict[str, dict[str, float]], str]:
         if document in scores.setdefault(topic, {}):
             mistakes.add(f"document '{document}' appears twice for topic {topic}", location=f"line {number}")
         scores[topic][document] = float(score)
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return scores, tag
 
 
@@ -153,8 +150,7 @@ def read_judgements(path: Path) -> dict[str, dict[str, int]]:
             judged.setdefault(topic, {})[document] = int(gain)
         except ValueError:
             mistakes.add("expected topic 0 document relevance", location=f"line {number}")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return judged
 
 

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from harness.errors import ForeignError
 from harness.tasks.label import LABEL
 from harness.tasks.score import SCORE
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions
+from harness.transcript.importing.contract import CORRECT, ImportedAnswer, ImportedRun, ImportOptions
 from harness.transcript.importing.file import as_mark
 from harness.transcript.importing.metrics import Survey
 
-CORRECT = "correct"
 # Pairs of labels, and which is positive: scikit-learn's rule for `pos_label=None`.
 _BINARY = (({"0", "1"}, "1"), ({"-1", "1"}, "1"), ({"false", "true"}, "true"))
 # pandas turns 1 into 1.0 in a column with a missing value.

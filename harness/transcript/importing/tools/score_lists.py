@@ -6,19 +6,16 @@ four does, `model segment target score`.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.errors import ForeignError, UsageError
 from harness.files.mistakes import Mistakes
 from harness.model import IDENTITIES, TRIAL_SIDES, both_identities
 from harness.tasks.score import SCORE
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader
-from harness.transcript.importing.file import ForeignFile, shown
-from harness.transcript.importing.id_results import UNNAMED
-from harness.transcript.importing.predictions import CORRECT
+from harness.transcript.importing.contract import CORRECT, UNNAMED, ImportedAnswer, ImportedRun, ImportOptions, Reader
+from harness.transcript.importing.file import MISSING, ForeignFile, Line, fields_of, first_lines, is_number, shown
 
-Line = tuple[int, list[str]]
 _KINDS = {
     "target": True,
     "tgt": True,
@@ -39,40 +36,6 @@ _KINDS = {
 # Of these, what may as well be the label of what was compared, such as the number of an image.
 _FIGURES = ("0", "1", "true", "false")
 _HEADER = "modelid"
-# Lines that a kind of file is recognised by: a mistake further down should be reported as one.
-SNIFFED_LINES = 3
-MISSING = {"nan", "na", "none", "-"}
-
-
-def fields_of(data: bytes, name: str) -> Iterator[Line]:
-    """The fields of every line that is not blank, with its number."""
-    for number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            fields = line.decode().split()
-        except UnicodeDecodeError:
-            raise ForeignError(f"{name}:{number}: not UTF-8 text") from None
-        if fields:
-            yield number, fields
-
-
-def first_lines(file: ForeignFile) -> list[list[str]]:
-    """The fields of the first few lines; none if it is not such a text."""
-    start = file.begin.split(b"\n")[:SNIFFED_LINES]
-    try:
-        lines = [line.decode().split() for line in start if line.strip()]
-    except UnicodeDecodeError:
-        return []
-    # A table, or JSON, has other marks between its cells.
-    return [] if any(field[-1] in ",;{[\0" for line in lines for field in line) else lines
-
-
-def is_number(text: str) -> bool:
-    """Whether a field is a number, or says that there is none."""
-    try:
-        float(text)
-    except ValueError:
-        return text.lower() in MISSING
-    return True
 
 
 def _all_lines(lines: Sequence[Sequence[str]], count: int) -> bool:
@@ -157,6 +120,11 @@ class _TrialScores:
             )
         )
 
+    def add_named(self, number: int, names: tuple[str, ...], score: str, *, target: bool) -> None:
+        """A trial of a model and a segment."""
+        columns = dict(zip(TRIAL_SIDES, names, strict=False))
+        self.add(number, "/".join(names), score, target, "target" if target else "nontarget", columns)
+
     def _score(self, number: int, text: str) -> float | None:
         if text.lower() in MISSING:
             return None
@@ -170,8 +138,7 @@ class _TrialScores:
         return value
 
     def run(self, tool: str, notes: Sequence[str] = ()) -> ImportedRun:
-        if self.mistakes.count:
-            raise ForeignError(self.mistakes.report())
+        self.mistakes.raise_if_any(ForeignError)
         kinds = {result.positive for result in self.results}
         if len(kinds) < 2:
             what = "genuine" if kinds == {False} else "impostor"
@@ -232,14 +199,11 @@ def read_trials(source: ForeignFile, options: ImportOptions) -> list[ImportedRun
             trials.mistakes.add(f"'{' '.join(names)}' is not in the list that --key names", location=f"line {number}")
             continue
         used.add(names)
-        columns = dict(zip(TRIAL_SIDES, names, strict=False))
-        trials.add(number, "/".join(names), fields[-1], kind, "target" if kind else "nontarget", columns)
+        trials.add_named(number, names, fields[-1], target=kind)
     notes = []
     if known is not None and len(used) < len(known):
         for names in [names for names in known if names not in used]:
-            kind = known[names]
-            columns = dict(zip(TRIAL_SIDES, names, strict=False))
-            trials.add(0, "/".join(names), "nan", kind, "target" if kind else "nontarget", columns)
+            trials.add_named(0, names, "nan", target=known[names])
         notes.append(f"{len(known) - len(used):,} of {len(known):,} trials have no score; each counts as a refusal")
     return [trials.run("a list of trials", notes)]
 
@@ -271,8 +235,7 @@ def read_key(path: Path) -> dict[tuple[str, ...], bool]:
             continue
         if kinds.setdefault(names, kind) != kind:
             mistakes.add(f"trial '{' '.join(names)}' is both target and nontarget", location=f"line {number}")
-    if mistakes.count:
-        raise ForeignError(mistakes.report())
+    mistakes.raise_if_any(ForeignError)
     return kinds
 
 

@@ -19,7 +19,15 @@ from harness.files.tables import Delimited, parquet_table
 from harness.options import split_names
 from harness.params import nearest
 from harness.tasks.score import SCORE
-from harness.transcript.importing.contract import ImportedAnswer, ImportedRun, ImportOptions, Reader, TableColumns
+from harness.transcript.importing.contract import (
+    CORRECT,
+    UNNAMED,
+    ImportedAnswer,
+    ImportedRun,
+    ImportOptions,
+    Reader,
+    TableColumns,
+)
 from harness.transcript.importing.file import (
     MAX_COLUMNS,
     NOWHERE,
@@ -32,9 +40,8 @@ from harness.transcript.importing.file import (
     flat,
     shown,
 )
-from harness.transcript.importing.id_results import UNNAMED
 from harness.transcript.importing.metrics import BLOCK
-from harness.transcript.importing.predictions import CORRECT, Predictions, label_text
+from harness.transcript.importing.tools.predictions import Predictions, label_text
 from harness.transcript.storage import PARQUET_MAGIC
 
 _DELIMITERS = ",\t;|"
