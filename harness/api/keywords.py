@@ -17,12 +17,13 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
-from harness.api.wording import python_words, spelled_in_python
-from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, declared_options
+from harness.api.wording import in_python_words, python_words, spelled_in_python
+from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, PictureOptions, declared_options
 from harness.params import nearest
 
+P = ParamSpec("P")
 R = TypeVar("R")
 DOCSTRING_WIDTH = 100
 
@@ -63,6 +64,16 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
         parameters += [signature.parameters[name] for name in own if name != "options"]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared)
+    return call
+
+
+def draws(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of a result whose `**look` are `PictureKeywords`: all of them in its signature and its docstring."""
+    call, signature, declared = in_python_words(method), inspect.signature(method), declared_options(PictureOptions)
+    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    parameters = [*own, *map(keyword_parameter, declared)]
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__doc__ = _with_keywords(inspect.getdoc(method) or "", declared)
     return call
 
 

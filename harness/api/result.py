@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
 import msgspec
 
-from harness.api.wording import ForReaders, in_python_words
+from harness.api.keywords import draws
+from harness.api.wording import ForReaders
 from harness.errors import MissingExtra, UsageError
-from harness.options import AxisEnds, Labels, PictureOptions
+from harness.options import PictureKeywords, PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.brief import brief_text
 from harness.report.formats import (
@@ -173,18 +174,14 @@ class PictureResult(Result):
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The picture, in a figure of its own or in axes that are given: what commands and the methods below call."""
 
-    @in_python_words
+    @draws
     def plot(
         self,
         path: str | Path | None = None,
         *,
         ax: "Axes | None" = None,
         force: bool = False,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
+        **look: Unpack[PictureKeywords],
     ) -> "Axes":
         """Draw the result and return the axes, which may be changed further; of several panels, the first.
 
@@ -196,34 +193,16 @@ class PictureResult(Result):
         drawn in your own style, with the legend inside; a file then has the whole figure.
 
         Args:
-            path: the file to write, .svg, .png or .pdf, which must not be there
-            ax: axes of your own figure to draw into; a picture that has several panels refuses them
-            force: overwrite a file that is there
-            title: a line above the picture
-            label: what to write for names in the picture, {name: text}
-            width: of the picture in inches, or "1column" or "2column"; 3.5 inches by default
-            xlim: the part of the x axis to show, (low, high), of which one may be None
-            ylim: the same for the y axis
+            path: The file to write, .svg, .png or .pdf, which must not be there.
+            ax: Axes of your own figure to draw into; a picture that has several panels refuses them.
+            force: Overwrite a file that is there.
         """
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return plotted(self.make_picture, options, path, ax, force=force)
+        return plotted(self.make_picture, PictureOptions.of(look), path, ax, force=force)
 
-    @in_python_words
-    def picture(
-        self,
-        *,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
-    ) -> Picture:
-        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
-
-        Keywords are those of `plot`.
-        """
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return self.make_picture(options)
+    @draws
+    def picture(self, **look: Unpack[PictureKeywords]) -> Picture:
+        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it."""
+        return self.make_picture(PictureOptions.of(look))
 
 
 def plotted(

@@ -10,7 +10,7 @@ from harness.options.declaration import (
     declared_options,
     option,
 )
-from harness.options.pictures import AxisEnds, AxisLimits, CurvePictureOptions, Labels, PictureOptions, PlotOptions
+from harness.options.pictures import AxisLimits, CurvePictureOptions, PictureKeywords, PictureOptions, PlotOptions
 from harness.options.shared import (
     LONE_UNITS,
     REPLICATION_METHODS,
@@ -41,7 +41,6 @@ __all__ = [
     "LONE_UNITS",
     "REPLICATION_METHODS",
     "SECONDS",
-    "AxisEnds",
     "AxisLimits",
     "ConfidenceOptions",
     "CurvePictureOptions",
@@ -52,7 +51,6 @@ __all__ = [
     "ExecutionOptions",
     "GalleryOptions",
     "InterfaceOptions",
-    "Labels",
     "LibraryOptions",
     "OfflineOptions",
     "OperatingOptions",
@@ -62,6 +60,7 @@ __all__ = [
     "OverwriteOptions",
     "ParamOptions",
     "PartialOptions",
+    "PictureKeywords",
     "PictureOptions",
     "PlotOptions",
     "Range",
