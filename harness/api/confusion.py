@@ -68,9 +68,13 @@ class ConfusionResult(PictureResult):
         """A row for each cell."""
         return tidy_table(self.matrices)
 
+    @property
+    def has_picture(self) -> bool:
+        return len(self.matrices) <= 2
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The matrix, or the difference of two."""
-        if len(self.matrices) > 2:
+        if not self.has_picture:
             raise UsageError(f"--plot: {len(self.matrices)} transcripts; one is drawn, or the difference of two")
         first, labels = self.matrices[0], self.matrices[0].labels
         if len(self.matrices) == 1:

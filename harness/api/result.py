@@ -55,11 +55,13 @@ class Result(ForReaders, ABC):
     # By the names of those who added it, which are keys of the JSON.
     additions: Mapping[str, Addition] = MappingProxyType({})
 
-    # What a Python prompt names below the numbers.
-    further: ClassVar[str] = "print(), .to_dict(), .to_frame()"
-
     # Programs read JSON: there, some results say everything in it.
     remarks_beside_json: ClassVar[bool] = True
+
+    @property
+    def further(self) -> str:
+        """What a Python prompt names below the numbers."""
+        return "print(), .to_dict(), .to_frame()"
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks that go with a format: all of them, unless a result knows better."""
@@ -168,7 +170,14 @@ class Result(ForReaders, ABC):
 class PictureResult(Result):
     """A result that can be drawn."""
 
-    further = f"{Result.further}, .plot()"
+    @property
+    def has_picture(self) -> bool:
+        """Whether there is something to draw; `make_picture` says why not."""
+        return True
+
+    @property
+    def further(self) -> str:
+        return super().further + (", .plot()" if self.has_picture else "")
 
     @abstractmethod
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:

@@ -153,6 +153,10 @@ class SweepResult(PictureResult):
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
         return {**record, "measure": None if measured is None else {"name": self.measure.name, **measured}}
 
+    @property
+    def has_picture(self) -> bool:
+        return 1 <= len(varying(self.swept, self.rows)) <= 2
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
         from harness.measures import MEASURES
@@ -166,8 +170,8 @@ class SweepResult(PictureResult):
                     (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)
                 )
             settings.append(SettingValue(row.params, value, interval))
-        varying = [name for name in self.swept if len({repr(row.params[name]) for row in self.rows}) > 1]
-        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
+        swept = varying(self.swept, self.rows)
+        chart = SettingsChart(settings, swept, measure.words, measure.larger_is_better is not False, ON_TEST)
         return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:
@@ -333,6 +337,11 @@ def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | 
     except HateError as error:
         return [DesignRate(None, None, str(error).removeprefix("--statistic rate: "))] * len(settings)
     return [DesignRate(estimate, sampling) for estimate in estimates]
+
+
+def varying(swept: Sequence[str], settings: Sequence[SweepResultRow | Setting]) -> list[str]:
+    """The parameters of which the settings have several values: a picture is drawn over these."""
+    return [name for name in swept if len({repr(setting.params[name]) for setting in settings}) > 1]
 
 
 Pictured = TypeVar("Pictured", bound=PictureResult)

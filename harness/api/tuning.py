@@ -19,6 +19,7 @@ from harness.api.sweeps import (
     decided_settings,
     decision_remarks,
     run_store,
+    varying,
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
@@ -245,22 +246,26 @@ class TuneResult(PictureResult):
             ],
         }
 
+    @property
+    def has_picture(self) -> bool:
+        return 1 <= len(varying(self.swept, self.tuning.settings)) <= 2
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """What was tried, over the parameters that vary."""
         from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
         tuning, measure = self.tuning, self.tuning.goal
-        varying = [name for name in self.swept if len({repr(setting.params[name]) for setting in tuning.settings}) > 1]
+        swept = varying(self.swept, tuning.settings)
         estimates: list[Estimate | None] = [None] * len(tuning.settings)
-        if len(varying) == 1:
+        if len(swept) == 1:
             estimates, _ = measured(measure, tuning.settings)
         settings = [
             SettingValue(setting.params, value, None if estimate is None else estimate.interval)
             for setting, value, estimate in zip(tuning.settings, tuning.values, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
-        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
+        chart = SettingsChart(settings, swept, measure.words, measure.larger_is_better is not False, note)
         return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:

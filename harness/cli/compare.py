@@ -16,7 +16,16 @@ from harness.cli.options import (
 )
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import OptionSet, OverwriteOptions, PictureOptions, PlotOptions, SeedOptions, Writes, option
+from harness.options import (
+    DownloadOptions,
+    OptionSet,
+    OverwriteOptions,
+    PictureOptions,
+    PlotOptions,
+    SeedOptions,
+    Writes,
+    option,
+)
 from harness.options.comparing import (
     ByOptions,
     CompareOptions,
@@ -26,6 +35,7 @@ from harness.options.comparing import (
     RateOptions,
     ReportOptions,
     SequentialOptions,
+    TableOptions,
 )
 from harness.options.pictures import WIDTHS, inches
 from harness.options.power import PowerOptions
@@ -114,7 +124,9 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
 
     result: Any
     if options.typed:
-        result = compare_table(transcripts, options=options)
+        why = "four counts have no cases or columns"
+        CompareOptions.taken_from(options).refuse_others(why, TableOptions, DownloadOptions)
+        result = compare_table(transcripts, options=TableOptions.taken_from(options))
     else:
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)

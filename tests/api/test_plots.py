@@ -275,3 +275,27 @@ def test_results_that_have_no_picture_say_so(data: Workshop) -> None:
     with pytest.raises(HateError, match="by"):
         harness.compare([data.folder / f"{name}.jsonl" for name in NAMES]).plot()
     assert pyplot.get_fignums() == []
+
+
+def test_a_console_names_plot_where_it_works(data: Workshop) -> None:
+    runs = [data.folder / f"{name}.jsonl" for name in NAMES]
+    truth = np.arange(20.0)
+    weights = [numbers(data.folder / f"{name}.jsonl", truth, truth + by) for name, by in OFF.items()]
+    likely = data.folder / "likely.jsonl"
+    write_transcript(likely, scores(np.linspace(0, 1, 60), random_scores(0, 60)[1]), algorithm="likely")
+    results: list[Any] = [
+        harness.rate(runs), harness.rate(runs, by="light"), harness.rate(runs, by=["light", "positive"]),
+        harness.rate(weights), harness.rate(likely, statistic="ece"), harness.rate(weights * 4),
+        harness.compare(runs), harness.compare(runs, by="light"), harness.compare(weights),
+        harness.confusion(["hdigits/wisard", "hdigits/witch"]), harness.confusion(["wisard", "witch", "warlock"]),
+        harness.sweep("hdigits", "witch", params={"threshold": [0, 50]}, limit=20),
+        harness.sweep("hdigits", "witch", params={"threshold": [0]}, limit=20),
+    ]  # fmt: skip
+    drawn = []
+    for result in results:
+        try:
+            drawn.append(bool(result.picture()))
+        except UsageError:
+            drawn.append(False)
+    assert drawn == [repr(result).endswith(", .plot()") for result in results]
+    assert drawn.count(True) == 7
