@@ -579,7 +579,8 @@ def estimator(
 
     >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
 
-    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
+    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class or, where
+    cases claim nothing, of the second of its two classes, which scikit-learn takes as the positive one; an outlier
     detector its decision value; the negative of it where a test wants distances) and value tests (a regressor).
     Pipelines and searches such as GridSearchCV are estimators too. It runs in this process, as functions of your
     program do.
