@@ -21,17 +21,8 @@ if TYPE_CHECKING:
 
 # What JSON has of every matrix.
 _KEYS = (
-    "name",
-    "matrix",
-    "errors",
-    "below_threshold",
-    "left_out",
-    "recall",
-    "precision",
-    "method",
-    "target",
-    "confused",
-)
+    "name", "matrix", "errors", "below_threshold", "left_out", "recall", "precision", "method", "target", "confused",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ import re
 import textwrap
 import typing
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from enum import Enum
 from inspect import Parameter
 from pathlib import Path
@@ -38,6 +38,8 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> R:
+        from harness.site.config import without_network  # not for `hate --help`
+
         with spelled_in_python(kind, [arguments, keywords.copy()]) as words:
             if kind is None:
                 for name in keywords:
@@ -53,7 +55,8 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
                 )
             given = kind.of(keywords)
             given.check_needs()
-            with _as_allowed(given):
+            # The network is used as the options say, as a command does from its start.
+            with without_network() if isinstance(given, OfflineOptions) and given.offline else nullcontext():
                 return words.hand_over(function(*arguments, **rest, options=given))
 
     if kind is not None:
@@ -75,15 +78,6 @@ def draws(method: Callable[P, R]) -> Callable[P, R]:
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__doc__ = _with_keywords(inspect.getdoc(method) or "", declared)
     return call
-
-
-def _as_allowed(options: OptionSet) -> AbstractContextManager[None]:
-    """Within it, the network is used as the options say, as a command does from its start."""
-    if not isinstance(options, OfflineOptions) or not options.offline:
-        return nullcontext()
-    from harness.site.config import without_network  # not for `hate --help`
-
-    return without_network()
 
 
 def keyword_parameter(declared: DeclaredOption) -> Parameter:

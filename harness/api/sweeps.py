@@ -259,7 +259,7 @@ def _run_sweep(
     if folder is not None:
         plan = planned.plans[0]
         refuse_inputs([("-o", path) for path in folder.paths], run_inputs(plan.cases.script, plan.interface))
-    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
+    with run_batch(RunStore(cache_folder() / "runs", options.fresh), progress, options) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
         settings = _row_settings(planned, cached)
@@ -365,11 +365,6 @@ def check_axes(grid: Grid, options: PlotOptions) -> None:
     check_picture(options.plot)
     check_free(options.outputs(Writes.FILE), force=options.force)
     check_swept([axis.name for axis in grid.axes if len(axis.values) > 1])
-
-
-def run_store(*, fresh: bool) -> RunStore:
-    """The cache of runs on this machine."""
-    return RunStore(cache_folder() / "runs", fresh)
 
 
 def _row_remarks(rows: Sequence[SweepResultRow], swept: Sequence[str]) -> list[str]:

@@ -18,13 +18,12 @@ from harness.api.sweeps import (
     check_axes,
     decided_settings,
     decision_remarks,
-    run_store,
     varying,
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.progress import Progress
-from harness.engine.run_cache import CachedRun, RunBatch, run_batch
+from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
 from harness.engine.sweep import (
     Axis,
     Grid,
@@ -41,6 +40,7 @@ from harness.report.blocks import Block, CommandText, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_row, parameter_cells
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
+from harness.site.cache import cache_folder, cached
 
 if TYPE_CHECKING:
     from harness.analysis.tune import Tuning
@@ -145,7 +145,7 @@ def _search(
     from harness.analysis.tune import rank_settings
 
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
-    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
+    with run_batch(RunStore(cache_folder() / "runs", options.fresh), progress, options) as runs:
         tuner = Tuner(goal, grid, isolated, runs)
         # At most.
         size = grid.part(decision=False).size
@@ -161,7 +161,6 @@ def _search(
 def _fold_plans(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
     """A plan for each fold, and what was done, in words."""
     from harness.script.folds import fold_scripts, training_material, write_folds
-    from harness.site.cache import cached
 
     whole = parts.plan(options)
     material = training_material(whole.cases)
@@ -358,22 +357,17 @@ class Tuner:
         dimensions = [
             SearchDimension(axis.name, len(axis.values), all(map(is_number, axis.values))) for axis in grid.axes
         ]
+        # An optimiser should know what is known already: the default, if it is on the grid.
+        default = [axis.index(grid.defaults[axis.name]) for axis in grid.axes]
+        first = tuple(index for index in default if index is not None)
         optimiser = Optimiser(
-            dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_indices(grid)
+            dimensions,
+            maximise=self.goal.larger_is_better is True,
+            seed=seed,
+            first=first if len(first) == len(default) else None,
         )
         known = len(self._known)
         for _ in range(trials * ASKS_A_TRIAL):
             optimiser.tell(self.attempt(grid.at(grid.number(optimiser.ask()))))
             if len(self._known) - known >= trials:
                 break
-
-
-def _default_indices(grid: Grid) -> tuple[int, ...] | None:
-    """Where the default is on the grid: an optimiser should know what is known already."""
-    indices = []
-    for axis in grid.axes:
-        index = axis.index(grid.defaults[axis.name])
-        if index is None:
-            return None
-        indices.append(index)
-    return tuple(indices)
