@@ -213,7 +213,7 @@ class FormatOptions(OptionSet):
     )
 
 
-test_argument = click.argument("test", shell_complete=complete_test)
+named_test = click.argument("test", shell_complete=complete_test)
 transcripts_argument = click.argument(
     "transcripts", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript
 )

@@ -9,8 +9,7 @@ import click
 
 from harness.api.progress import run_progress
 from harness.api.runs import RunCallOptions, TrainFoldsOptions, failure_remarks, finish_run, make_plan
-from harness.cli.options import TABULAR, FormatOptions, command_options
-from harness.cli.options import test_argument as test_arg
+from harness.cli.options import TABULAR, FormatOptions, command_options, named_test
 from harness.cli.output import emit_result, remark
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
@@ -42,7 +41,7 @@ class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, For
 
 
 @click.command("run")
-@test_arg
+@named_test
 @command_options(RunCommandOptions)
 def run_command(test: str, options: RunCommandOptions) -> int:
     """Run TEST and print tests, TP, TN, FP, FN and ER (errors among them).
