@@ -80,9 +80,6 @@ def confusion(transcripts: Transcripts, *, options: ConfusionOptions) -> Confusi
     """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
 
     >>> harness.confusion("wisard", threshold=5)
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     opened = open_transcripts(transcripts, options)
     return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)

@@ -12,7 +12,7 @@ import inspect
 import re
 import textwrap
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from enum import Enum
 from inspect import Parameter
@@ -26,6 +26,14 @@ from harness.params import nearest
 P = ParamSpec("P")
 R = TypeVar("R")
 DOCSTRING_WIDTH = 100
+# What is said of arguments that many functions take, where a function says nothing else.
+ARGUMENTS = {
+    "transcripts": "Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.",
+    "test": "What `load_test` returned, or a name, path or URL.",
+    "interface": "As for `run`.",
+    "name": "What the algorithm is to be called.",
+    "progress": "As for `run`.",
+}
 
 
 def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
@@ -66,7 +74,7 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
         parameters += map(keyword_parameter, declared)
         parameters += [signature.parameters[name] for name in own if name != "options"]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared)
+        call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared, signature.parameters)
     return call
 
 
@@ -106,9 +114,11 @@ def _annotation(declared: DeclaredOption) -> Any:
     return annotation | None if declared.default in (None, ()) else annotation
 
 
-def _with_keywords(text: str, declared: Sequence[DeclaredOption]) -> str:
+def _with_keywords(text: str, declared: Sequence[DeclaredOption], arguments: Iterable[str] = ()) -> str:
     """A docstring with a sentence about each option, after those about the other arguments."""
     lines = [text.rstrip()] if "\nArgs:\n" in text else [text.rstrip(), "", "Args:"]
+    unsaid = [name for name in arguments if name in ARGUMENTS and f"\n    {name}: " not in text]
+    lines += [f"    {name}: {ARGUMENTS[name]}" for name in unsaid]
     flags = {flag: option for option in declared for flag in option.spec.flags}
     for option in declared:
         # How a value is written, where that is more than a word.

@@ -75,9 +75,6 @@ def rate(transcripts: Transcripts, *, options: RateOptions) -> RateResult:
     """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
 
     >>> harness.rate("wisard", by="truth", statistic="rate,tpr")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
@@ -116,9 +113,6 @@ def compare_sequentially(transcripts: Transcripts, *, options: SequentialOptions
     The intervals also hold for runs that stopped early. Only the cases that all transcripts have count.
 
     >>> harness.compare_sequentially(["mine.jsonl", "wisard"])
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     opened = open_transcripts(transcripts, options)
     comparison = compare_runs(opened.runs(), options, confidence=options.confidence, partial=options.partial)

@@ -311,9 +311,6 @@ def make_report(transcripts: Transcripts, *, options: ReportOptions) -> Report:
     """The data sheet of one transcript, or the comparison of several.
 
     >>> harness.make_report("wisard").write("sheet.html")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     return report_of(ReportMaterial(open_transcripts(transcripts, options), options))
 

@@ -213,12 +213,6 @@ def sweep(
 
     A decision parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again,
     except those of a function of your own program, whose digest does not tell everything that its answers depend on.
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
-        interface: As for `run`.
-        name: What the algorithm is to be called.
-        progress: As for `run`.
     """
     with show_downloads(progress):
         parts = find_parts(

@@ -106,12 +106,6 @@ def tune(
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
     >>> harness.tune("hdigits", "wisard", params={"tuples": [64, 128], "bits": "6:10:2"}, goal="f1")
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
-        interface: As for `run`.
-        name: What the algorithm is to be called.
-        progress: As for `run`.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 

@@ -24,16 +24,12 @@ if TYPE_CHECKING:
 CURVE_PICTURES = ("plot", "gnuplot")
 
 
-class DrawingOptions(PlotOptions):
-    """Pictures."""
+class CurveCommandOptions(PlotOptions, TestRunOptions, FormatOptions):
+    """What all curves have, beside the options of their view."""
 
     gnuplot: Path | None = option(
         "--gnuplot FILE", "Write a gnuplot script with the data in it.", default=None, writes=Writes.FILE
     )
-
-
-class CurveCommandOptions(DrawingOptions, TestRunOptions, FormatOptions):
-    """What all curves have, beside the options of their view."""
 
 
 class CornerOptions(OptionSet):
@@ -79,7 +75,7 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         if given.get("zoom") and options.axes == "log":
             raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
         opened: Any
-        if view.name == "cmc":  # which may be of matrices
+        if view.name == "cmc":  # ranks may be of matrices
             opened = find_ranks(transcripts, options)
         else:
             opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
