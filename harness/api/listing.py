@@ -47,14 +47,18 @@ Entry = dict[str, Any]
 class ListResult(Result):
     """A list, with an entry for each item; the remarks say what was left out, and why."""
 
-    # The key of the list in JSON.
+    # The key of the list in JSON, and the keys of an entry that people see.
     key: ClassVar[str]
+    columns: ClassVar[Sequence[str]]
 
     entries: Sequence[Entry]
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         return {self.key: self.entries}
+
+    def blocks(self) -> Sequence[Block]:
+        return [Table(self.columns, [[entry[name] for name in self.columns] for entry in self.entries])]
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -68,10 +72,7 @@ class ListedTests(ListResult):
     """Tests, each with `name`, `version`, `synopsis`, `task`, `cases`, `site` and `digest`."""
 
     key = "tests"
-
-    def blocks(self) -> Sequence[Block]:
-        columns = ["name", "version", "task", "cases", "site", "synopsis"]
-        return [Table(columns, [[entry[name] for name in columns] for entry in self.entries])]
+    columns = ("name", "version", "task", "cases", "site", "synopsis")
 
 
 @dataclass(frozen=True, repr=False)

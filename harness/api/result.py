@@ -109,10 +109,13 @@ class Result(ForReaders, ABC):
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""
-        blocks = self.shown([*self.blocks(), *self._added_blocks()])
+        return self._rendered(self.blocks(), Format.PLAIN)
+
+    def _rendered(self, blocks: Sequence[Block], style: Format, width: int = 100) -> str:
+        blocks = self.shown([*blocks, *self._added_blocks()])
         if len(blocks) == 1 and isinstance(blocks[0], Table):
-            return render(blocks[0], Format.PLAIN)
-        return render_document(blocks, Format.PLAIN)
+            return render(blocks[0], style, terminal_width=width)
+        return render_document(blocks, style, terminal_width=width)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as the command's JSON."""
@@ -144,10 +147,7 @@ class Result(ForReaders, ABC):
             return render(self.table(), style)
         if style is Format.PLAIN:
             return self.plain()
-        blocks = self.shown([*(self.blocks() if everything else self.summary()), *self._added_blocks()])
-        if len(blocks) == 1 and isinstance(blocks[0], Table):
-            return render(blocks[0], style, terminal_width=width)
-        return render_document(blocks, style, terminal_width=width)
+        return self._rendered(self.blocks() if everything else self.summary(), style, width)
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
         """What `render` returns, in parts where it may be too much to be held at once."""
