@@ -15,15 +15,7 @@ from harness.errors import MissingExtra, UsageError
 from harness.options import PictureKeywords, PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.brief import brief_text
-from harness.report.formats import (
-    Format,
-    encode_json,
-    json_lines,
-    notebook_html,
-    render,
-    render_document,
-    render_parts,
-)
+from harness.report.formats import Format, encode_json, json_lines, notebook_html, render, render_document, render_parts
 from harness.report.plots.canvas import Picture, check_picture
 from harness.report.text import safe
 

@@ -139,10 +139,7 @@ class SweepResult(PictureResult):
         return any(is_all_errors(row.counts) for row in self.rows)
 
     def payload(self) -> dict[str, Any]:
-        return {
-            "rows": [self._row_json(row) for row in self.rows],
-            "transcripts": [str(path) for path in self.paths],
-        }
+        return {"rows": [self._row_json(row) for row in self.rows], "transcripts": [str(path) for path in self.paths]}
 
     def _row_json(self, row: SweepResultRow) -> dict[str, Any]:
         record = count_row(row.params, row.counts, row.design)

@@ -24,15 +24,7 @@ from harness.api.sweeps import (
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.progress import Progress
 from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
-from harness.engine.sweep import (
-    Axis,
-    Grid,
-    ParamValues,
-    all_combinations,
-    make_grid,
-    random_combinations,
-    setting_key,
-)
+from harness.engine.sweep import Axis, Grid, ParamValues, all_combinations, make_grid, random_combinations, setting_key
 from harness.errors import UsageError
 from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, Writes, option
 from harness.params import Value, is_number, value_text

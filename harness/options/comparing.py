@@ -88,13 +88,7 @@ class CompareOptions(
 
 
 class RateOptions(
-    ByOptions,
-    OperatingOptions,
-    DesignOptions,
-    ConfidenceOptions,
-    SeedOptions,
-    PartialOptions,
-    DownloadOptions,
+    ByOptions, OperatingOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions, DownloadOptions
 ):
     """Options of `rate`."""
 
