@@ -252,8 +252,8 @@ def cmc(
 def compare(
     transcripts: Transcripts,
     *,
-    margin: float | None = None,
     unpaired: bool = False,
+    margin: float | None = None,
     items: bool = False,
     baseline: str | None = None,
     statistic: str | None = None,
@@ -287,8 +287,8 @@ def compare(
 
     Args:
         transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned.
-        margin: Test whether one is as good as another, within this difference.
         unpaired: The transcripts have other inputs in the same strata, such as two sensors.
+        margin: Test whether one is as good as another, within this difference.
         items: Show which cases separate the algorithms, and how stable the order is.
         baseline: Compare this one with all the others, instead of all pairs.
         statistic: What to compare: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter,
@@ -325,7 +325,7 @@ def compare(
         cross_check: Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.
         folds: The column with the fold of a cross-validation that a case was tested in: compare the
             folds too.
-        rope: With cross_check=True or folds: differences up to this are practically none.
+        rope: For second opinions (cross-check, folds): differences up to this are practically none.
     """
 
 def compare_sequentially(
@@ -366,30 +366,13 @@ def compare_table(
     counts: Sequence[int | str],
     *,
     margin: float | None = None,
-    unpaired: bool = False,
     items: bool = False,
     baseline: str | None = None,
     statistic: str | None = None,
     multiplicity: Literal['holm', 'max-t', 'hochberg', 'bh'] = 'holm',
-    by: str | Sequence[str] | None = (),
-    at: str | None = None,
-    development: str | Sequence[str] | None = (),
-    stratum: str | Sequence[str] | None = None,
-    psu: str | Sequence[str] | None = None,
-    weights: str | None = None,
-    lone: Literal['collapse', 'fail', 'remove', 'certainty', 'adjust', 'average'] = 'collapse',
-    method: Literal['auto', 'brr', 'fay', 'jackknife', 'bootstrap', 'linear'] = 'auto',
-    fay: float | None = None,
-    df: Literal['design', 'satterthwaite'] = 'design',
     confidence: float = 0.95,
     seed: int = 0,
-    intersect: bool = False,
-    partial: bool = False,
-    http_timeout: float | str = 600.0,
-    http_limit: int | str = 4294967296,
-    offline: bool = False,
     cross_check: bool = False,
-    folds: str | None = None,
     rope: float = 0.01,
 ) -> CompareResult:
     """Compare two algorithms by four counts, where there are no transcripts: McNemar's test, and an interval.
@@ -399,7 +382,6 @@ def compare_table(
     Args:
         counts: How often both failed, only A succeeded, only B succeeded, both succeeded.
         margin: Test whether one is as good as another, within this difference.
-        unpaired: The transcripts have other inputs in the same strata, such as two sensors.
         items: Show which cases separate the algorithms, and how stable the order is.
         baseline: Compare this one with all the others, instead of all pairs.
         statistic: What to compare: rate, tpr, tnr, fpr, fnr, precision, npv, balanced, hter,
@@ -412,31 +394,10 @@ def compare_table(
             else the rate.
         multiplicity: How p-values of several pairs are corrected; max-t gives intervals that hold for
             all at once.
-        by (COLUMN,...): Break down by a column; noise:5 for 5 bins of a number, noise=0,10,20 for
-            edges, A,B for columns crossed; one or several, for each by itself.
-        at (eer|fpr=RATE): First set each threshold there, on the recorded scores.
-        development: With at: set the threshold on this run of the same algorithm on other cases; one or
-            several.
-        stratum (COLUMN,...): Columns that make the strata: groups that a repetition of the test would
-            have again; 'none' for none.
-        psu (COLUMN,...): Columns that make the sampling units: groups that were drawn, and would be
-            others in a repetition; 'none' for none.
-        weights (cases|equal|COLUMN|FILE): How much each case or stratum counts.
-        lone: What to do with strata that have a single unit.
-        method: How to estimate the errors from the design.
-        fay: Fay's factor for BRR; 0.5 with method='fay'.
-        df: Degrees of freedom: of the design, or by Satterthwaite's approximation.
         confidence: Confidence of the intervals.
         seed: Seed of the random numbers, where any are drawn.
-        intersect: Use only the cases that all transcripts have.
-        partial: Accept incomplete transcripts.
-        http_timeout: Give up on a download that takes longer.
-        http_limit: Refuse a download that is larger, or unpacks to more: 500M, 2G.
-        offline: Do not use the network: only what is here or in the cache.
         cross_check: Ask other methods too: a mixed-effects logistic model, and Bayesian probabilities.
-        folds: The column with the fold of a cross-validation that a case was tested in: compare the
-            folds too.
-        rope: With cross_check=True or folds: differences up to this are practically none.
+        rope: For second opinions (cross-check, folds): differences up to this are practically none.
     """
 
 def confusion(
@@ -618,7 +579,8 @@ def estimator(
 
     >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
 
-    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
+    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class or, where
+    cases claim nothing, of the second of its two classes, which scikit-learn takes as the positive one; an outlier
     detector its decision value; the negative of it where a test wants distances) and value tests (a regressor).
     Pipelines and searches such as GridSearchCV are estimators too. It runs in this process, as functions of your
     program do.

@@ -159,19 +159,15 @@ def _check_script(file: Path) -> Iterator[str]:
         )
     if seen:
         yield f"warning: {len(seen):,} test inputs are training material too, such as that of case '{seen[0]}'"
-    if cases.gallery is not None:
-        yield from _overlaps(cases, trained)
+    yield from _overlaps(cases, trained)
     yield from (f"warning: {text}" for text in unfilled(script))
     yield f"a valid test: {script.name} {script.version}, {len(cases):,} cases, {script.digest}"
 
 
 def _check_truths(cases: CaseSet, mistakes: Mistakes) -> None:
     """Read every truth that is a file, and add what is wrong with them."""
-    task = cases.script.task
-    if not task.expect_is_file:
-        return
-    for case in cases.as_judged():
-        if text := task.truth_mistake(case, cases.rules):
+    for case in cases.as_judged() if cases.script.task.expect_is_file else ():
+        if text := cases.script.task.truth_mistake(case, cases.rules):
             mistakes.add(f"case '{case.id}': {text}")
 
 

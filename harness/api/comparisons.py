@@ -20,8 +20,8 @@ from harness.api.transcripts import (
 from harness.errors import UsageError
 from harness.measures import MEASURES, Reads
 from harness.model import join_names
-from harness.options import ConfidenceOptions, DownloadOptions, PictureOptions, SeedOptions
-from harness.options.comparing import CompareOptions, ContrastOptions
+from harness.options import PictureOptions
+from harness.options.comparing import CompareOptions, TableOptions
 from harness.report.blocks import Block, Table
 from harness.report.comparison import comparison_blocks, comparison_json, comparison_summary
 from harness.report.comparison_pairs import pair_records
@@ -94,6 +94,11 @@ class CompareResult(PictureResult):
         """A row for each pair."""
         return comparison_table(self.comparison)
 
+    @property
+    def has_picture(self) -> bool:
+        groups = len(self.comparison.breakdowns)
+        return groups == 1 if groups else self.comparison.agreement is not None
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The groups of `by`, or else the agreement of two runs' numbers."""
         comparison = self.comparison
@@ -142,11 +147,7 @@ def compare(transcripts: Transcripts, *, options: CompareOptions) -> CompareResu
     return CompareResult(comparison, [*opened.notes, *filter(None, further)])
 
 
-# What can be asked of four counts, beside extensions that read no columns.
-_OF_A_TABLE = (ContrastOptions, ConfidenceOptions, SeedOptions, DownloadOptions, "margin", "items")
-
-
-def compare_table(counts: Sequence[int | str], *, options: CompareOptions) -> CompareResult:
+def compare_table(counts: Sequence[int | str], *, options: TableOptions) -> CompareResult:
     """Compare two algorithms by four counts, where there are no transcripts: McNemar's test, and an interval.
 
     >>> harness.compare_table([58, 31, 9, 902])
@@ -154,10 +155,7 @@ def compare_table(counts: Sequence[int | str], *, options: CompareOptions) -> Co
     Args:
         counts: How often both failed, only A succeeded, only B succeeded, both succeeded.
     """
-    of_counts = [entry.options for entry in asked_for(options) if not entry.reads_columns]
-    why = "four counts have no cases or columns"
-    CompareOptions.taken_from(options).refuse_others(why, *_OF_A_TABLE, *of_counts)
-    return _compare_table(counts, options=options)
+    return _compare_table(counts, options=CompareOptions.taken_from(options))
 
 
 @extendable
@@ -171,7 +169,7 @@ _NEED_COLUMNS = ("stratum", "psu", "weights", "by", "at")
 
 def _is_lean(opened: OpenedTranscripts, options: CompareOptions) -> bool:
     """Whether it is enough to read those."""
-    of_columns = any(entry.reads_columns for entry in asked_for(options))
+    of_columns = any(not issubclass(TableOptions, entry.extends) for entry in asked_for(options))
     if of_columns or any(getattr(options, name) for name in _NEED_COLUMNS):
         return False
     with open_transcript(opened.paths[0]) as reader:

@@ -21,17 +21,8 @@ if TYPE_CHECKING:
 
 # What JSON has of every matrix.
 _KEYS = (
-    "name",
-    "matrix",
-    "errors",
-    "below_threshold",
-    "left_out",
-    "recall",
-    "precision",
-    "method",
-    "target",
-    "confused",
-)
+    "name", "matrix", "errors", "below_threshold", "left_out", "recall", "precision", "method", "target", "confused",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,9 +59,13 @@ class ConfusionResult(PictureResult):
         """A row for each cell."""
         return tidy_table(self.matrices)
 
+    @property
+    def has_picture(self) -> bool:
+        return len(self.matrices) <= 2
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The matrix, or the difference of two."""
-        if len(self.matrices) > 2:
+        if not self.has_picture:
             raise UsageError(f"--plot: {len(self.matrices)} transcripts; one is drawn, or the difference of two")
         first, labels = self.matrices[0], self.matrices[0].labels
         if len(self.matrices) == 1:
@@ -85,9 +80,6 @@ def confusion(transcripts: Transcripts, *, options: ConfusionOptions) -> Confusi
     """Confusion matrices of label tests, and of the pixels of mask tests: the true class against the answer.
 
     >>> harness.confusion("wisard", threshold=5)
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     opened = open_transcripts(transcripts, options)
     return ConfusionResult(confusions(opened.runs(), options), options, opened.notes)

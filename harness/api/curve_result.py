@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from harness.analysis.curves.curve import Curve, CurveCrossings, curves_json, find_crossings
 from harness.analysis.curves.several_runs import make_curves
 from harness.analysis.curves.single_run import at_iou, free_response_curves
 from harness.api.extension import extendable
+from harness.api.keywords import draws
 from harness.api.result import PictureResult, plotted
 from harness.api.transcripts import Transcripts, open_transcripts
-from harness.api.wording import in_python_words
 from harness.errors import UsageError
-from harness.options import AxisEnds, CurvePictureOptions, Labels, PictureOptions
+from harness.options import CurvePictureOptions, PictureKeywords, PictureOptions
 from harness.options.curves import CurveOptions, FrocOptions, PrOptions
 from harness.report.blocks import Block, Table
 from harness.report.chart import Chart
@@ -106,20 +106,16 @@ class CurveResult(PictureResult):
         """The picture that `plot_scores` draws, with options as commands have them."""
         return plot_scores(self.curves, options, ax)
 
-    @in_python_words
+    @draws
     def plot(
         self,
         path: str | Path | None = None,
         *,
         ax: "Axes | None" = None,
         force: bool = False,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
         axes: str | None = None,
         zoom: float | None = None,
+        **look: Unpack[PictureKeywords],
     ) -> "Axes":
         """Draw the curves and return the axes, which may be changed further; of several panels, the first.
 
@@ -131,94 +127,50 @@ class CurveResult(PictureResult):
         drawn in your own style, with the legend inside; a file then has the whole figure.
 
         Args:
-            path: the file to write, .svg, .png or .pdf, which must not be there
-            ax: axes of your own figure to draw into; a picture that has several panels refuses them
-            force: overwrite a file that is there
-            title: a line above the picture
-            label: what to write for names in the picture, {name: text}
-            width: of the picture in inches, or "1column" or "2column"; 3.5 inches by default
-            xlim: the part of the x axis to show, (low, high), of which one may be None
-            ylim: the same for the y axis
-            axes: the scale of both axes, such as "linear" or "log"; which there are depends on the kind of curve
-            zoom: of ROC curves, draw the corner up to this false-positive rate larger; 0 for never
+            path: The file to write, .svg, .png or .pdf, which must not be there.
+            ax: Axes of your own figure to draw into; a picture that has several panels refuses them.
+            force: Overwrite a file that is there.
+            axes: The scale of both axes, such as "linear" or "log"; which there are depends on the kind of curve.
+            zoom: Of ROC curves, draw the corner up to this false-positive rate larger; 0 for never.
         """
-        options = CurvePictureOptions.of(
-            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes, "zoom": zoom}
-        )
+        options = CurvePictureOptions.of({"axes": axes, "zoom": zoom, **look})
         return plotted(self.make_picture, options, path, ax, force=force)
 
-    @in_python_words
+    @draws
     def picture(
-        self,
-        *,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
-        axes: str | None = None,
-        zoom: float | None = None,
+        self, *, axes: str | None = None, zoom: float | None = None, **look: Unpack[PictureKeywords]
     ) -> Picture:
         """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
 
-        Keywords are those of `plot`.
+        `axes` and `zoom` are as for `plot`.
         """
-        options = CurvePictureOptions.of(
-            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes, "zoom": zoom}
-        )
-        return self.make_picture(options)
+        return self.make_picture(CurvePictureOptions.of({"axes": axes, "zoom": zoom, **look}))
 
-    @in_python_words
-    def gnuplot(
-        self,
-        path: str | Path,
-        *,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
-        axes: str | None = None,
-    ) -> str:
-        """A gnuplot script with the data in it; the picture goes beside `path`. Keywords are those of `plot`."""
-        options = CurvePictureOptions.of(
-            {"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim, "axes": axes}
-        )
-        return self.make_script(Path(path), options)
+    @draws
+    def gnuplot(self, path: str | Path, *, axes: str | None = None, **look: Unpack[PictureKeywords]) -> str:
+        """A gnuplot script with the data in it; the picture goes beside `path`. `axes` is as for `plot`."""
+        options = CurvePictureOptions.taken_from(PictureOptions.of(look))
+        return self.make_script(Path(path), replace(options, axes=axes))
 
-    @in_python_words
+    @draws
     def plot_scores(
         self,
         path: str | Path | None = None,
         *,
         ax: "Axes | None" = None,
         force: bool = False,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
+        **look: Unpack[PictureKeywords],
     ) -> "Axes":
         """Draw how the scores of positives and negatives are distributed, a panel for each curve.
 
-        Keywords and what is returned are as for `plot`; `ax` takes the scores of one curve.
+        What is returned, `path`, `ax` and `force` are as for `plot`; `ax` takes the scores of one curve.
         """
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return plotted(self.make_scores_picture, options, path, ax, force=force)
+        return plotted(self.make_scores_picture, PictureOptions.of(look), path, ax, force=force)
 
-    @in_python_words
-    def scores_picture(
-        self,
-        *,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
-    ) -> Picture:
+    @draws
+    def scores_picture(self, **look: Unpack[PictureKeywords]) -> Picture:
         """The same, not written anywhere, as `picture` is."""
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return self.make_scores_picture(options)
+        return self.make_scores_picture(PictureOptions.of(look))
 
     def _chart(self, options: CurvePictureOptions) -> Chart:
         if options.axes is not None and options.axes not in self.view.axes:

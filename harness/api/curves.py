@@ -57,9 +57,6 @@ def roc(transcripts: "Transcripts", *, options: CurveOptions) -> "CurveResult":
     """ROC curves of one or several transcripts, with areas, bands and operating points.
 
     >>> harness.roc(["wisard", "witch"], at="fpr=0.01")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import threshold_curves
 
@@ -99,9 +96,6 @@ def det(transcripts: "Transcripts", *, options: CurveOptions) -> "CurveResult":
     """DET curves: both error rates against each other.
 
     >>> harness.det(["wisard", "witch"])
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import threshold_curves
 
@@ -137,9 +131,6 @@ def pr(transcripts: "Transcripts", *, options: PrOptions) -> "CurveResult":
     """Curves of precision over recall.
 
     >>> harness.pr(["wisard", "witch"])
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import threshold_curves
 
@@ -175,9 +166,6 @@ def froc(transcripts: "Transcripts", *, options: FrocOptions) -> "CurveResult":
     """Free-response curves of one or several transcripts of tests of task boxes.
 
     >>> harness.froc(["blobs", "relief"], psu="scene")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     from harness.api.curve_result import object_curves
 

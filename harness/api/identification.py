@@ -1,7 +1,6 @@
 """Identification: similarity matrices as arguments, ranks of probes in them and in transcripts, and their curves."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from harness.analysis.curves.cmc import ProbeRanks, match_curve, ranks_of_matrix, ranks_of_run
@@ -42,24 +41,16 @@ def ranks_of(given: Given | Iterable[Given], options: RankOptions) -> tuple[list
     others = [item for item in several if not is_matrix(item)]
     opened = open_transcripts(others, options) if others else OpenedTranscripts([])
     runs = iter(opened.runs())
-    ranked: list[ProbeRanks] = []
-    stems: list[str] = []
-    for is_of_matrix in of_matrix:
-        if is_of_matrix:
-            matrix = next(matrices)
-            ranked.append(ranks_of_matrix(matrix, options, diagonal=options.exclude_diagonal))
-            stems.append(matrix.name)
-        else:
-            run = next(runs)
-            name = run.columns.header.algorithm.name
-            ranked.append(ranks_of_run(run, name, options, partial=options.partial))
-            stems.append(run.stem)
-    names = run_names([ranks.name for ranks in ranked], stems)
-    named = [
-        ranks if is_of_matrix else replace(ranks, name=name)
-        for ranks, is_of_matrix, name in zip(ranked, of_matrix, names, strict=True)
+    found = [next(matrices) if is_of_matrix else next(runs) for is_of_matrix in of_matrix]
+    algorithms = [item.name if isinstance(item, Matrix) else item.columns.header.algorithm.name for item in found]
+    names = run_names(algorithms, [item.name if isinstance(item, Matrix) else item.stem for item in found])
+    ranked = [
+        ranks_of_matrix(item, options, diagonal=options.exclude_diagonal)
+        if isinstance(item, Matrix)
+        else ranks_of_run(item, name, options, partial=options.partial)
+        for item, name in zip(found, names, strict=True)
     ]
-    return named, opened.notes
+    return ranked, opened.notes
 
 
 # Suffixes of similarity matrices.

@@ -106,34 +106,22 @@ class LoadResult(Result, Sequence[Transcript]):
         return {"rows": rows, "transcripts": [str(transcript.path) for transcript in self]}
 
     def blocks(self) -> Sequence[Block]:
-        rows = [
-            [
-                *run.names.values(),
-                *count_cells(run.counts),
-                interval_cell(rate_interval(run.counts, run.design)),
-                str(run.transcript.path),
-            ]
-            for run in self.runs
-        ]
+        rows = [_row(run, interval_cell(rate_interval(run.counts, run.design))) for run in self.runs]
         columns = ["test", "algorithm", *COUNTS, INTERVAL, "transcript"]
         return [Table(columns, rows, wide=frozenset({INTERVAL}))]
 
     def table(self) -> Table:
         """A row for each run, the rate with its limits."""
-        rows = [
-            [
-                *run.names.values(),
-                *count_cells(run.counts),
-                *limit_cells(run.counts, run.design),
-                str(run.transcript.path),
-            ]
-            for run in self.runs
-        ]
+        rows = [_row(run, *limit_cells(run.counts, run.design)) for run in self.runs]
         return Table(["test", "algorithm", *COUNTS, *LIMITS, "transcript"], rows)
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks beside a format; most of them need to be told what the intervals are."""
         return [*design_remarks(style, [run.design for run in self.runs]), *self.remarks]
+
+
+def _row(run: LoadedRun, *limits: Cell) -> list[Cell]:
+    return [*run.names.values(), *count_cells(run.counts), *limits, str(run.transcript.path)]
 
 
 def load(files: str | Path | Iterable[str | Path], *, options: LoadOptions) -> LoadResult:

@@ -12,19 +12,28 @@ import inspect
 import re
 import textwrap
 import typing
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from enum import Enum
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
-from harness.api.wording import python_words, spelled_in_python
-from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, declared_options
+from harness.api.wording import in_python_words, python_words, spelled_in_python
+from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, PictureOptions, declared_options
 from harness.params import nearest
 
+P = ParamSpec("P")
 R = TypeVar("R")
 DOCSTRING_WIDTH = 100
+# What is said of arguments that many functions take, where a function says nothing else.
+ARGUMENTS = {
+    "transcripts": "Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.",
+    "test": "What `load_test` returned, or a name, path or URL.",
+    "interface": "As for `run`.",
+    "name": "What the algorithm is to be called.",
+    "progress": "As for `run`.",
+}
 
 
 def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
@@ -37,6 +46,8 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> R:
+        from harness.site.config import without_network  # not for `hate --help`
+
         with spelled_in_python(kind, [arguments, keywords.copy()]) as words:
             if kind is None:
                 for name in keywords:
@@ -52,7 +63,8 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
                 )
             given = kind.of(keywords)
             given.check_needs()
-            with _as_allowed(given):
+            # The network is used as the options say, as a command does from its start.
+            with without_network() if isinstance(given, OfflineOptions) and given.offline else nullcontext():
                 return words.hand_over(function(*arguments, **rest, options=given))
 
     if kind is not None:
@@ -62,17 +74,18 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
         parameters += map(keyword_parameter, declared)
         parameters += [signature.parameters[name] for name in own if name != "options"]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared)
+        call.__doc__ = _with_keywords(inspect.getdoc(function) or "", declared, signature.parameters)
     return call
 
 
-def _as_allowed(options: OptionSet) -> AbstractContextManager[None]:
-    """Within it, the network is used as the options say, as a command does from its start."""
-    if not isinstance(options, OfflineOptions) or not options.offline:
-        return nullcontext()
-    from harness.site.config import without_network  # not for `hate --help`
-
-    return without_network()
+def draws(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of a result whose `**look` are `PictureKeywords`: all of them in its signature and its docstring."""
+    call, signature, declared = in_python_words(method), inspect.signature(method), declared_options(PictureOptions)
+    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    parameters = [*own, *map(keyword_parameter, declared)]
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__doc__ = _with_keywords(inspect.getdoc(method) or "", declared)
+    return call
 
 
 def keyword_parameter(declared: DeclaredOption) -> Parameter:
@@ -101,9 +114,11 @@ def _annotation(declared: DeclaredOption) -> Any:
     return annotation | None if declared.default in (None, ()) else annotation
 
 
-def _with_keywords(text: str, declared: Sequence[DeclaredOption]) -> str:
+def _with_keywords(text: str, declared: Sequence[DeclaredOption], arguments: Iterable[str] = ()) -> str:
     """A docstring with a sentence about each option, after those about the other arguments."""
     lines = [text.rstrip()] if "\nArgs:\n" in text else [text.rstrip(), "", "Args:"]
+    unsaid = [name for name in arguments if name in ARGUMENTS and f"\n    {name}: " not in text]
+    lines += [f"    {name}: {ARGUMENTS[name]}" for name in unsaid]
     flags = {flag: option for option in declared for flag in option.spec.flags}
     for option in declared:
         # How a value is written, where that is more than a word.

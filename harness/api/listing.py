@@ -35,18 +35,9 @@ MAX_TRANSCRIPTS = 1000
 LOCAL_SITES = ".", "bundled"
 # For programs: the oldest keys first, the path last, since it may contain blanks.
 TRANSCRIPT_COLUMNS = (
-    "test",
-    "version",
-    "algorithm",
-    "tests",
-    "rate",
-    "complete",
-    "site",
-    "started",
-    "changed",
-    "part",
-    "path",
-)
+    "test", "version", "algorithm", "tests", "rate", "complete", "site", "started", "changed", "part", "path",
+)  # fmt: skip
+TEST_KEYS = ("name", "version", "synopsis", "task", "cases", "site", "digest")
 PLUGIN_COLUMNS = ("package", "version", "group", "name", "problem")
 
 Entry = dict[str, Any]
@@ -56,14 +47,18 @@ Entry = dict[str, Any]
 class ListResult(Result):
     """A list, with an entry for each item; the remarks say what was left out, and why."""
 
-    # The key of the list in JSON.
+    # The key of the list in JSON, and the keys of an entry that people see.
     key: ClassVar[str]
+    columns: ClassVar[Sequence[str]]
 
     entries: Sequence[Entry]
     remarks: Sequence[str] = ()
 
     def payload(self) -> Any:
         return {self.key: self.entries}
+
+    def blocks(self) -> Sequence[Block]:
+        return [Table(self.columns, [[entry[name] for name in self.columns] for entry in self.entries])]
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -77,10 +72,7 @@ class ListedTests(ListResult):
     """Tests, each with `name`, `version`, `synopsis`, `task`, `cases`, `site` and `digest`."""
 
     key = "tests"
-
-    def blocks(self) -> Sequence[Block]:
-        columns = ["name", "version", "task", "cases", "site", "synopsis"]
-        return [Table(columns, [[entry[name] for name in columns] for entry in self.entries])]
+    columns = ("name", "version", "task", "cases", "site", "synopsis")
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,15 +157,8 @@ def list_tests(*, options: LibraryOptions) -> ListedTests:
 
 
 def _test_entry(script: Script, site: str) -> Entry:
-    return {
-        "name": script.name,
-        "version": script.version,
-        "synopsis": script.file.test.synopsis,
-        "task": script.task.name,
-        "cases": _case_count(script),
-        "site": site,
-        "digest": script.digest,
-    }
+    about = (script.name, script.version, script.file.test.synopsis, script.task.name, _case_count(script))
+    return dict(zip(TEST_KEYS, (*about, site, script.digest), strict=True))
 
 
 def _case_count(script: Script) -> int | None:
@@ -185,15 +170,7 @@ def _case_count(script: Script) -> int | None:
 
 
 def _site_test(entry: "TestEntry", site: str) -> Entry:
-    return {
-        "name": entry.name,
-        "version": entry.version,
-        "synopsis": entry.synopsis,
-        "task": entry.task,
-        "cases": entry.cases,
-        "site": site,
-        "digest": entry.digest,
-    }
+    return {name: site if name == "site" else getattr(entry, name) for name in TEST_KEYS}
 
 
 def _at_sites(look: Callable[["Catalogue", str], list[Entry]], remarks: list[str]) -> list[Entry]:

@@ -16,7 +16,7 @@ from harness.report.blocks import Block, Table
 from harness.report.plots.canvas import Picture
 from harness.report.plots.groups import check_one_column, plot_groups
 from harness.report.plots.scores import plot_reliability
-from harness.report.plots.values import plot_errors
+from harness.report.plots.values import MAX_RUNS, plot_errors
 from harness.report.rate import rate_blocks, rate_json
 from harness.report.rate import tidy_table as rate_table
 from harness.report.sequential import sequential_blocks, tidy_table
@@ -52,6 +52,12 @@ class RateResult(PictureResult):
         """A row for each transcript and measure, and for each group where there are any."""
         return rate_table(self.runs)
 
+    @property
+    def has_picture(self) -> bool:
+        run = self.runs[0]
+        few_numbers = run.aligned.has_numbers and len(self.runs) <= MAX_RUNS
+        return len(run.by) == 1 if run.by else bool(run.reliability) or few_numbers
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The groups, the reliability that `ece` measures, or the errors of numbers."""
         names, confidence = [run.name for run in self.runs], self.replication.confidence
@@ -69,9 +75,6 @@ def rate(transcripts: Transcripts, *, options: RateOptions) -> RateResult:
     """Transcripts one by one: measures with errors by design, groups, the worst of them, and the gap.
 
     >>> harness.rate("wisard", by="truth", statistic="rate,tpr")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     development = development_runs(options)
     opened = open_transcripts(transcripts, options)
@@ -110,9 +113,6 @@ def compare_sequentially(transcripts: Transcripts, *, options: SequentialOptions
     The intervals also hold for runs that stopped early. Only the cases that all transcripts have count.
 
     >>> harness.compare_sequentially(["mine.jsonl", "wisard"])
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     opened = open_transcripts(transcripts, options)
     comparison = compare_runs(opened.runs(), options, confidence=options.confidence, partial=options.partial)

@@ -232,8 +232,6 @@ def check_regression(
 
     Args:
         tests: One or several: what `load_test` returned, a name or path, or a folder of tests.
-        interface: As for `run`.
-        progress: As for `run`.
     """
     failures: list[Trial] = []
 

@@ -171,13 +171,12 @@ def _changed_flags(options: OptionSet) -> list[str]:
     for declared in declared_options(type(options)):
         if declared.name not in changed or declared.name == "output":
             continue
-        value, flag = changed[declared.name], declared.spec.flags[-1]
-        if isinstance(value, tuple) and declared.spec.separator is None:
-            words += [word for item in value for word in (flag, str(item))]
-        elif isinstance(value, tuple):
-            words += [flag, (declared.spec.separator or ",").join(map(str, value))]
-        else:
-            words += [flag] if value is True else [flag, str(value)]
+        value, separator = changed[declared.name], declared.spec.separator
+        values = value if isinstance(value, tuple) else (value,)
+        if separator is not None:
+            values = (separator.join(map(str, values)),)
+        for item in values:
+            words += [declared.spec.flags[-1], *([] if item is True else [str(item)])]
     return words
 
 
@@ -312,9 +311,6 @@ def make_report(transcripts: Transcripts, *, options: ReportOptions) -> Report:
     """The data sheet of one transcript, or the comparison of several.
 
     >>> harness.make_report("wisard").write("sheet.html")
-
-    Args:
-        transcripts: Names, paths, URLs, or what `run`, `read` and `fuse` returned; one or several.
     """
     return report_of(ReportMaterial(open_transcripts(transcripts, options), options))
 

@@ -5,24 +5,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
 import msgspec
 
-from harness.api.wording import ForReaders, in_python_words
+from harness.api.keywords import draws
+from harness.api.wording import ForReaders
 from harness.errors import MissingExtra, UsageError
-from harness.options import AxisEnds, Labels, PictureOptions
+from harness.options import PictureKeywords, PictureOptions
 from harness.report.blocks import Block, Paragraphs, Table
 from harness.report.brief import brief_text
-from harness.report.formats import (
-    Format,
-    encode_json,
-    json_lines,
-    notebook_html,
-    render,
-    render_document,
-    render_parts,
-)
+from harness.report.formats import Format, encode_json, json_lines, notebook_html, render, render_document, render_parts
 from harness.report.plots.canvas import Picture, check_picture
 from harness.report.text import safe
 
@@ -54,11 +47,13 @@ class Result(ForReaders, ABC):
     # By the names of those who added it, which are keys of the JSON.
     additions: Mapping[str, Addition] = MappingProxyType({})
 
-    # What a Python prompt names below the numbers.
-    further: ClassVar[str] = "print(), .to_dict(), .to_frame()"
-
     # Programs read JSON: there, some results say everything in it.
     remarks_beside_json: ClassVar[bool] = True
+
+    @property
+    def further(self) -> str:
+        """What a Python prompt names below the numbers."""
+        return "print(), .to_dict(), .to_frame()"
 
     def remarks_in(self, style: Format) -> Sequence[str]:
         """The remarks that go with a format: all of them, unless a result knows better."""
@@ -106,10 +101,13 @@ class Result(ForReaders, ABC):
 
     def plain(self) -> str:
         """Text without frames: columns for gnuplot and R where the result is a single table."""
-        blocks = self.shown([*self.blocks(), *self._added_blocks()])
+        return self._rendered(self.blocks(), Format.PLAIN)
+
+    def _rendered(self, blocks: Sequence[Block], style: Format, width: int = 100) -> str:
+        blocks = self.shown([*blocks, *self._added_blocks()])
         if len(blocks) == 1 and isinstance(blocks[0], Table):
-            return render(blocks[0], Format.PLAIN)
-        return render_document(blocks, Format.PLAIN)
+            return render(blocks[0], style, terminal_width=width)
+        return render_document(blocks, style, terminal_width=width)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as the command's JSON."""
@@ -141,10 +139,7 @@ class Result(ForReaders, ABC):
             return render(self.table(), style)
         if style is Format.PLAIN:
             return self.plain()
-        blocks = self.shown([*(self.blocks() if everything else self.summary()), *self._added_blocks()])
-        if len(blocks) == 1 and isinstance(blocks[0], Table):
-            return render(blocks[0], style, terminal_width=width)
-        return render_document(blocks, style, terminal_width=width)
+        return self._rendered(self.blocks() if everything else self.summary(), style, width)
 
     def parts(self, style: Format, width: int = 100, *, everything: bool = False) -> Iterator[str]:
         """What `render` returns, in parts where it may be too much to be held at once."""
@@ -167,24 +162,27 @@ class Result(ForReaders, ABC):
 class PictureResult(Result):
     """A result that can be drawn."""
 
-    further = f"{Result.further}, .plot()"
+    @property
+    def has_picture(self) -> bool:
+        """Whether there is something to draw; `make_picture` says why not."""
+        return True
+
+    @property
+    def further(self) -> str:
+        return super().further + (", .plot()" if self.has_picture else "")
 
     @abstractmethod
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         """The picture, in a figure of its own or in axes that are given: what commands and the methods below call."""
 
-    @in_python_words
+    @draws
     def plot(
         self,
         path: str | Path | None = None,
         *,
         ax: "Axes | None" = None,
         force: bool = False,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
+        **look: Unpack[PictureKeywords],
     ) -> "Axes":
         """Draw the result and return the axes, which may be changed further; of several panels, the first.
 
@@ -196,34 +194,16 @@ class PictureResult(Result):
         drawn in your own style, with the legend inside; a file then has the whole figure.
 
         Args:
-            path: the file to write, .svg, .png or .pdf, which must not be there
-            ax: axes of your own figure to draw into; a picture that has several panels refuses them
-            force: overwrite a file that is there
-            title: a line above the picture
-            label: what to write for names in the picture, {name: text}
-            width: of the picture in inches, or "1column" or "2column"; 3.5 inches by default
-            xlim: the part of the x axis to show, (low, high), of which one may be None
-            ylim: the same for the y axis
+            path: The file to write, .svg, .png or .pdf, which must not be there.
+            ax: Axes of your own figure to draw into; a picture that has several panels refuses them.
+            force: Overwrite a file that is there.
         """
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return plotted(self.make_picture, options, path, ax, force=force)
+        return plotted(self.make_picture, PictureOptions.of(look), path, ax, force=force)
 
-    @in_python_words
-    def picture(
-        self,
-        *,
-        title: str | None = None,
-        label: Labels = (),
-        width: float | str | None = None,
-        xlim: AxisEnds | None = None,
-        ylim: AxisEnds | None = None,
-    ) -> Picture:
-        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it.
-
-        Keywords are those of `plot`.
-        """
-        options = PictureOptions.of({"title": title, "label": label, "width": width, "xlim": xlim, "ylim": ylim})
-        return self.make_picture(options)
+    @draws
+    def picture(self, **look: Unpack[PictureKeywords]) -> Picture:
+        """The picture, not written anywhere: `.svg(prefix=, alt=)` is text for a page, `.save(path)` writes it."""
+        return self.make_picture(PictureOptions.of(look))
 
 
 def plotted(

@@ -15,15 +15,7 @@ from harness.engine.tallies import has_design
 from harness.engine.target import Target
 from harness.errors import UsageError, quoting
 from harness.model import Counts, Trial, plural
-from harness.options import (
-    GalleryOptions,
-    LibraryOptions,
-    OptionSet,
-    ParamOptions,
-    Range,
-    Writes,
-    option,
-)
+from harness.options import GalleryOptions, LibraryOptions, OptionSet, ParamOptions, Range, Writes, option
 from harness.params import Value
 from harness.report.blocks import Block, Table
 from harness.report.counts import count_row, count_table, design_remarks, rate_interval, tidy_table
@@ -310,21 +302,12 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
 
 
 def _blind_result(plan: Plan, finished: FinishedRun) -> BlindRunResult:
-    """The result of a run that has ended."""
-    remarks = [] if finished.asked else ["nothing was left to run"]
     cautions = error_remarks(finished, every=0 < plan.total == finished.counts.ER)
-    remarks += cautions
-    if finished.path is not None:
-        remarks.append(f"transcript: {finished.path}")
+    remarks = [*([] if finished.asked else ["nothing was left to run"]), *cautions]
+    remarks += [] if finished.path is None else [f"transcript: {finished.path}"]
     remarks.append(f"{WITH_THE_SITE}: `hate submit {finished.path} --to SITE` hands the answers in")
-    return BlindRunResult(
-        plan.params,
-        Counts(ER=finished.counts.ER),
-        finished.path,
-        remarks=remarks,
-        cautions=cautions,
-        answers=plan.total,
-    )
+    counts = Counts(ER=finished.counts.ER)
+    return BlindRunResult(plan.params, counts, finished.path, remarks=remarks, cautions=cautions, answers=plan.total)
 
 
 def failure_remarks(plan: Plan, finished: FinishedRun) -> list[str]:

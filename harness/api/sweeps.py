@@ -139,10 +139,7 @@ class SweepResult(PictureResult):
         return any(is_all_errors(row.counts) for row in self.rows)
 
     def payload(self) -> dict[str, Any]:
-        return {
-            "rows": [self._row_json(row) for row in self.rows],
-            "transcripts": [str(path) for path in self.paths],
-        }
+        return {"rows": [self._row_json(row) for row in self.rows], "transcripts": [str(path) for path in self.paths]}
 
     def _row_json(self, row: SweepResultRow) -> dict[str, Any]:
         record = count_row(row.params, row.counts, row.design)
@@ -152,6 +149,10 @@ class SweepResult(PictureResult):
 
         measured = None if row.measured is None else estimate_json(row.measured, "se", "interval", value="value")
         return {**record, "measure": None if measured is None else {"name": self.measure.name, **measured}}
+
+    @property
+    def has_picture(self) -> bool:
+        return 1 <= len(varying(self.swept, self.rows)) <= 2
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """The rates, or the other measure, over the parameters that vary."""
@@ -166,8 +167,8 @@ class SweepResult(PictureResult):
                     (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)
                 )
             settings.append(SettingValue(row.params, value, interval))
-        varying = [name for name in self.swept if len({repr(row.params[name]) for row in self.rows}) > 1]
-        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, ON_TEST)
+        swept = varying(self.swept, self.rows)
+        chart = SettingsChart(settings, swept, measure.words, measure.larger_is_better is not False, ON_TEST)
         return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:
@@ -209,12 +210,6 @@ def sweep(
 
     A decision parameter, such as threshold, never runs the program again. Runs are kept in the cache and used again,
     except those of a function of your own program, whose digest does not tell everything that its answers depend on.
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
-        interface: As for `run`.
-        name: What the algorithm is to be called.
-        progress: As for `run`.
     """
     with show_downloads(progress):
         parts = find_parts(
@@ -255,7 +250,7 @@ def _run_sweep(
     if folder is not None:
         plan = planned.plans[0]
         refuse_inputs([("-o", path) for path in folder.paths], run_inputs(plan.cases.script, plan.interface))
-    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
+    with run_batch(RunStore(cache_folder() / "runs", options.fresh), progress, options) as runs:
         runs.announce(len(planned.plans), sum(plan.total for plan in planned.plans))
         cached = runs.take_all(planned.plans)
         settings = _row_settings(planned, cached)
@@ -335,6 +330,11 @@ def _designs(plan: Plan, settings: Sequence[Setting]) -> "Sequence[DesignRate | 
     return [DesignRate(estimate, sampling) for estimate in estimates]
 
 
+def varying(swept: Sequence[str], settings: Sequence[SweepResultRow | Setting]) -> list[str]:
+    """The parameters of which the settings have several values: a picture is drawn over these."""
+    return [name for name in swept if len({repr(setting.params[name]) for setting in settings}) > 1]
+
+
 Pictured = TypeVar("Pictured", bound=PictureResult)
 
 
@@ -356,11 +356,6 @@ def check_axes(grid: Grid, options: PlotOptions) -> None:
     check_picture(options.plot)
     check_free(options.outputs(Writes.FILE), force=options.force)
     check_swept([axis.name for axis in grid.axes if len(axis.values) > 1])
-
-
-def run_store(*, fresh: bool) -> RunStore:
-    """The cache of runs on this machine."""
-    return RunStore(cache_folder() / "runs", fresh)
 
 
 def _row_remarks(rows: Sequence[SweepResultRow], swept: Sequence[str]) -> list[str]:

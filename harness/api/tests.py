@@ -78,9 +78,6 @@ def describe(test: AnyTest, *, options: LibraryOptions) -> DescribeResult:
     """What a test is about: data and training material and where it is, parameters, design, numbers of cases.
 
     >>> print(harness.describe("hdigits"))
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
     """
     cases = load_test(test, libraries=options.libraries, offline=options.offline)
     return DescribeResult(test_facts(cases), cases.script.expansion)
@@ -149,9 +146,6 @@ def cases(test: AnyTest, *, options: CaseListOptions) -> CaseListResult:
 
     >>> for case in harness.cases("hdigits", limit=2):
     ...     print(case["id"], case["input"])
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
     """
     loaded = load_test(test, libraries=options.libraries, offline=options.offline)
     if options.truth and loaded.script.is_blind:

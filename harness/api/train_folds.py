@@ -85,12 +85,6 @@ def run_train_folds(
     >>> harness.run_train_folds("hdigits", "wisard", train_folds=5)
 
     It has the variance of training, case and run, and a transcript for each fold.
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
-        interface: As for `run`.
-        name: What the algorithm is to be called.
-        progress: As for `run`.
     """
     with show_downloads(progress):
         plan = make_plan(test, interface, options, name=name)

@@ -261,15 +261,6 @@ def show(transcript: Given, *, options: ShowOptions) -> CasesResult:
     return show_cases(opened.only, options, opened.notes)
 
 
-@dataclass(frozen=True)
-class _NamedRun:
-    """A run as it is called in what is printed, where it is, and how it was set."""
-
-    name: str
-    source: Source
-    params: dict[str, Any]
-
-
 def tell_apart(sources: Sequence[Source]) -> list[str]:
     """For every algorithm with several runs that have one base name or other parameters: which is which."""
     if len(sources) < 2:
@@ -283,22 +274,18 @@ def tell_apart(sources: Sequence[Source]) -> list[str]:
             return []
     algorithms = [header.algorithm.name for header in headers]
     names = run_names(algorithms, [source.stem for source in sources])
-    groups: dict[str, list[_NamedRun]] = {}
-    for name, source, header in zip(names, sources, headers, strict=True):
-        groups.setdefault(header.algorithm.name, []).append(_NamedRun(name, source, header.params))
-    return [text for algorithm, runs in groups.items() if (text := _which_is_which(algorithm, runs))]
-
-
-def _which_is_which(algorithm: str, runs: Sequence[_NamedRun]) -> str:
-    params = differing_params([run.params for run in runs])
-    if len(runs) < 2 or not (any(params) or any(run.name != run.source.stem for run in runs)):
-        return ""
-    parts = [
-        f"{run.name} is {run.source.known_as}{words and f' ({words})'}"
-        for run, words in zip(runs[:MAX_TOLD], map(params_text, params), strict=False)
-    ]
-    more = f", and {len(runs) - MAX_TOLD:,} more" if len(runs) > MAX_TOLD else ""
-    return f"runs of {algorithm}: {', '.join(parts)}{more}"
+    texts = []
+    for algorithm in dict.fromkeys(algorithms):
+        runs = [number for number, name in enumerate(algorithms) if name == algorithm]
+        params = differing_params([headers[run].params for run in runs])
+        if len(runs) > 1 and (any(params) or any(names[run] != sources[run].stem for run in runs)):
+            parts = [
+                f"{names[run]} is {sources[run].known_as}{words and f' ({words})'}"
+                for run, words in zip(runs[:MAX_TOLD], map(params_text, params), strict=False)
+            ]
+            more = f", and {len(runs) - MAX_TOLD:,} more" if len(runs) > MAX_TOLD else ""
+            texts.append(f"runs of {algorithm}: {', '.join(parts)}{more}")
+    return texts
 
 
 def metric_remark(names: Sequence[str], headers: Sequence[Header]) -> str:

@@ -18,21 +18,13 @@ from harness.api.sweeps import (
     check_axes,
     decided_settings,
     decision_remarks,
-    run_store,
+    varying,
     with_picture,
 )
 from harness.engine.plan import Plan, RunOptions, RunParts, find_parts, spare_inputs
 from harness.engine.progress import Progress
-from harness.engine.run_cache import CachedRun, RunBatch, run_batch
-from harness.engine.sweep import (
-    Axis,
-    Grid,
-    ParamValues,
-    all_combinations,
-    make_grid,
-    random_combinations,
-    setting_key,
-)
+from harness.engine.run_cache import CachedRun, RunBatch, RunStore, run_batch
+from harness.engine.sweep import Axis, Grid, ParamValues, all_combinations, make_grid, random_combinations, setting_key
 from harness.errors import UsageError
 from harness.options import LibraryOptions, PictureOptions, PlotOptions, Range, SeedOptions, Writes, option
 from harness.params import Value, is_number, value_text
@@ -40,6 +32,7 @@ from harness.report.blocks import Block, CommandText, Paragraphs, Table
 from harness.report.counts import COUNTS, count_cells, count_row, parameter_cells
 from harness.script.cases import CaseSet, load_cases
 from harness.script.load import load_script
+from harness.site.cache import cache_folder, cached
 
 if TYPE_CHECKING:
     from harness.analysis.tune import Tuning
@@ -105,12 +98,6 @@ def tune(
     """Find the best values of parameters, as `hate tune` does: on folds of the training part, not on the test cases.
 
     >>> harness.tune("hdigits", "wisard", params={"tuples": [64, 128], "bits": "6:10:2"}, goal="f1")
-
-    Args:
-        test: What `load_test` returned, or a name, path or URL.
-        interface: As for `run`.
-        name: What the algorithm is to be called.
-        progress: As for `run`.
     """
     from harness.analysis.tune import is_of_curve, parse_goal
 
@@ -144,7 +131,7 @@ def _search(
     from harness.analysis.tune import rank_settings
 
     isolated = [replace(base, interface=base.interface.isolated()) for base in bases]
-    with run_batch(run_store(fresh=options.fresh), progress, options) as runs:
+    with run_batch(RunStore(cache_folder() / "runs", options.fresh), progress, options) as runs:
         tuner = Tuner(goal, grid, isolated, runs)
         # At most.
         size = grid.part(decision=False).size
@@ -160,7 +147,6 @@ def _search(
 def _fold_plans(parts: RunParts, options: TuneOptions) -> tuple[list[Plan], str]:
     """A plan for each fold, and what was done, in words."""
     from harness.script.folds import fold_scripts, training_material, write_folds
-    from harness.site.cache import cached
 
     whole = parts.plan(options)
     material = training_material(whole.cases)
@@ -245,22 +231,26 @@ class TuneResult(PictureResult):
             ],
         }
 
+    @property
+    def has_picture(self) -> bool:
+        return 1 <= len(varying(self.swept, self.tuning.settings)) <= 2
+
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> "Picture":
         """What was tried, over the parameters that vary."""
         from harness.analysis.settings import measured
         from harness.report.plots.settings import ON_TEST, SettingsChart, SettingValue, plot_settings
 
         tuning, measure = self.tuning, self.tuning.goal
-        varying = [name for name in self.swept if len({repr(setting.params[name]) for setting in tuning.settings}) > 1]
+        swept = varying(self.swept, tuning.settings)
         estimates: list[Estimate | None] = [None] * len(tuning.settings)
-        if len(varying) == 1:
+        if len(swept) == 1:
             estimates, _ = measured(measure, tuning.settings)
         settings = [
             SettingValue(setting.params, value, None if estimate is None else estimate.interval)
             for setting, value, estimate in zip(tuning.settings, tuning.values, estimates, strict=True)
         ]
         note = ON_TEST if self.options.on_test else f"On {self.options.folds} folds of the training part."
-        chart = SettingsChart(settings, varying, measure.words, measure.larger_is_better is not False, note)
+        chart = SettingsChart(settings, swept, measure.words, measure.larger_is_better is not False, note)
         return plot_settings(chart, options, ax)
 
     def blocks(self) -> Sequence[Block]:
@@ -353,22 +343,17 @@ class Tuner:
         dimensions = [
             SearchDimension(axis.name, len(axis.values), all(map(is_number, axis.values))) for axis in grid.axes
         ]
+        # An optimiser should know what is known already: the default, if it is on the grid.
+        default = [axis.index(grid.defaults[axis.name]) for axis in grid.axes]
+        first = tuple(index for index in default if index is not None)
         optimiser = Optimiser(
-            dimensions, maximise=self.goal.larger_is_better is True, seed=seed, first=_default_indices(grid)
+            dimensions,
+            maximise=self.goal.larger_is_better is True,
+            seed=seed,
+            first=first if len(first) == len(default) else None,
         )
         known = len(self._known)
         for _ in range(trials * ASKS_A_TRIAL):
             optimiser.tell(self.attempt(grid.at(grid.number(optimiser.ask()))))
             if len(self._known) - known >= trials:
                 break
-
-
-def _default_indices(grid: Grid) -> tuple[int, ...] | None:
-    """Where the default is on the grid: an optimiser should know what is known already."""
-    indices = []
-    for axis in grid.axes:
-        index = axis.index(grid.defaults[axis.name])
-        if index is None:
-            return None
-        indices.append(index)
-    return tuple(indices)

@@ -11,8 +11,7 @@ from harness.api.differences import DifferencesResult, diff
 from harness.api.transcripts import show
 from harness.cli.arguments import find_transcripts
 from harness.cli.completion import complete_transcript
-from harness.cli.options import FormatOptions, command_options
-from harness.cli.options import test_argument as test_arg
+from harness.cli.options import FormatOptions, command_options, named_test
 from harness.cli.output import output_format, remark, terminal_width
 from harness.files.external_sort import in_batches
 from harness.options import option
@@ -100,7 +99,7 @@ class CaseListCommandOptions(CaseListOptions):
 
 
 @click.command("cases")
-@test_arg
+@named_test
 @command_options(CaseListCommandOptions)
 def cases_command(test: str, options: CaseListCommandOptions) -> None:
     """List the cases of TEST with their inputs, to compute answers elsewhere.

@@ -6,8 +6,7 @@ import click
 
 from harness.api.checking import CheckResult, check_files
 from harness.api.tests import describe
-from harness.cli.options import FormatOptions, command_options
-from harness.cli.options import test_argument as test_arg
+from harness.cli.options import FormatOptions, command_options, named_test
 from harness.cli.output import emit_result, output_format, terminal_width
 from harness.options import LibraryOptions, option
 from harness.report.formats import Format
@@ -25,7 +24,7 @@ class DescribeOptions(LibraryOptions, FormatOptions):
 
 
 @click.command("describe")
-@test_arg
+@named_test
 @command_options(DescribeOptions)
 def describe_command(test: str, options: DescribeOptions) -> None:
     """Describe TEST: data and training material and where it is, parameters, design, case counts.

@@ -9,14 +9,19 @@ import click
 from harness.api.transcripts import OpenedTranscripts
 from harness.cli.arguments import TestRunOptions, find_or_run, find_transcripts
 from harness.cli.completion import complete_transcript
-from harness.cli.options import (
-    FormatOptions,
-    command_options,
-    transcripts_argument,
-)
+from harness.cli.options import FormatOptions, command_options, transcripts_argument
 from harness.cli.output import check_plot, draw, emit_result, output_format, remark
 from harness.errors import UsageError
-from harness.options import OptionSet, OverwriteOptions, PictureOptions, PlotOptions, SeedOptions, Writes, option
+from harness.options import (
+    DownloadOptions,
+    OptionSet,
+    OverwriteOptions,
+    PictureOptions,
+    PlotOptions,
+    SeedOptions,
+    Writes,
+    option,
+)
 from harness.options.comparing import (
     ByOptions,
     CompareOptions,
@@ -26,6 +31,7 @@ from harness.options.comparing import (
     RateOptions,
     ReportOptions,
     SequentialOptions,
+    TableOptions,
 )
 from harness.options.pictures import WIDTHS, inches
 from harness.options.power import PowerOptions
@@ -114,7 +120,9 @@ def compare_command(transcripts: Sequence[str], options: CompareCommandOptions) 
 
     result: Any
     if options.typed:
-        result = compare_table(transcripts, options=options)
+        why = "four counts have no cases or columns"
+        CompareOptions.taken_from(options).refuse_others(why, TableOptions, DownloadOptions)
+        result = compare_table(transcripts, options=TableOptions.taken_from(options))
     else:
         opened = find_transcripts(transcripts, options)
         _check_numbers_plot(opened, options)
@@ -267,14 +275,8 @@ def power_command(transcripts: Sequence[str], options: PowerCommandOptions) -> N
     result = power(find_transcripts(transcripts, options) if transcripts else None, options=options)
     emit_result(result, options.style)
     if isinstance(result, PowerResult):
-        look = PictureOptions(
-            title=options.title,
-            label=options.label,
-            width=options.picture_width,
-            xlim=options.xlim,
-            ylim=options.ylim,
-        )
-        draw(result, options, look)
+        look = {name: getattr(options, name) for name in ("title", "label", "xlim", "ylim")}
+        draw(result, options, PictureOptions(**look, width=options.picture_width))
     elif options.plot is not None:
         raise UsageError("--plot: the rules of 3 and 30 are two numbers, not a curve")
 

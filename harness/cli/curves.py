@@ -14,7 +14,6 @@ from harness.cli.output import check_plot, draw, emit_result, remark
 from harness.errors import UsageError
 from harness.files.outputs import write_output
 from harness.options import OptionSet, PlotOptions, Range, Writes, option
-from harness.options.curves import CmcOptions
 from harness.report.curve_view import CurveView
 
 if TYPE_CHECKING:
@@ -25,16 +24,12 @@ if TYPE_CHECKING:
 CURVE_PICTURES = ("plot", "gnuplot")
 
 
-class DrawingOptions(PlotOptions):
-    """Pictures."""
+class CurveCommandOptions(PlotOptions, TestRunOptions, FormatOptions):
+    """What all curves have, beside the options of their view."""
 
     gnuplot: Path | None = option(
         "--gnuplot FILE", "Write a gnuplot script with the data in it.", default=None, writes=Writes.FILE
     )
-
-
-class CurveCommandOptions(DrawingOptions, TestRunOptions, FormatOptions):
-    """What all curves have, beside the options of their view."""
 
 
 class CornerOptions(OptionSet):
@@ -79,9 +74,17 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
         check_plot(given.get("scores"), "--scores")
         if given.get("zoom") and options.axes == "log":
             raise UsageError("--zoom draws a corner that --axes log shows anyway; leave one of them out")
-        opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
+        opened: Any
+        if view.name == "cmc":  # ranks may be of matrices
+            opened = find_ranks(transcripts, options)
+        else:
+            opened = find_or_run(transcripts, options, told_apart=not {"swept", "repeated"} & given.keys())
         result: CurveResult = getattr(curves, view.name)(opened, options=options)
-        _draw(result, options)
+        draw(result, options)
+        if options.gnuplot is not None:
+            text = result.make_script(options.gnuplot, options)
+            write_output(options.gnuplot, text, force=options.force, what="the script")
+            remark(f"gnuplot script: {options.gnuplot}")
         emit_result(result, options.style)
         if "scores" in given:
             result.make_scores_picture(options).save(options.scores, force=options.force)
@@ -90,27 +93,7 @@ def _print_curves(view: CurveView) -> Callable[..., None]:
     return call
 
 
-class CmcCommandOptions(CmcOptions, CurveCommandOptions):
-    """Options of `hate cmc`."""
-
-
-def _print_ranks(transcripts: Sequence[str], options: CmcCommandOptions) -> None:
-    """The same for ranks, which may be of matrices."""
-    check_plot(options.plot)
-    result = curves.cmc(find_ranks(transcripts, options), options=options)
-    _draw(result, options)
-    emit_result(result, options.style)
-
-
-def _draw(result: "CurveResult", options: DrawingOptions) -> None:
-    draw(result, options)
-    if options.gnuplot is not None:
-        text = result.make_script(options.gnuplot, options)
-        write_output(options.gnuplot, text, force=options.force, what="the script")
-        remark(f"gnuplot script: {options.gnuplot}")
-
-
 COMMANDS: dict[str, click.Command] = {}
 for view in VIEWS.values():
-    call = command_options(_options(view))(_print_ranks if view.name == "cmc" else _print_curves(view))
+    call = command_options(_options(view))(_print_curves(view))
     COMMANDS[view.name] = click.command(view.name, help=view.help)(transcripts_argument(call))

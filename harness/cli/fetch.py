@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from harness.api.caching import (
-    CacheClearOptions,
-    CacheListOptions,
-    clear_cache,
-    forget_site,
-    list_cache,
-    verify_cache,
-)
+from harness.api.caching import CacheClearOptions, CacheListOptions, clear_cache, forget_site, list_cache, verify_cache
 from harness.api.fetching import FetchOptions, fetch
 from harness.cli.completion import complete_test
 from harness.cli.options import CommandGroup, FormatOptions, command_options

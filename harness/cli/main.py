@@ -81,9 +81,7 @@ def call(args: "Sequence[str]") -> int:
         return complain(_click_text(error) + command_hint(args, KnownCommands()), 2)
     except UsageError as error:
         return complain(str(error) + command_hint(args, KnownCommands()), error.exit_code, error.note)
-    except HateError as error:
-        return complain(str(error), error.exit_code, error.note)
-    except Interrupted as error:
+    except (HateError, Interrupted) as error:
         return complain(str(error), error.exit_code, error.note)
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted", INTERRUPTED)

@@ -91,7 +91,14 @@ def command_options(kind: type[OptionSet]) -> Callable[[F], F]:
             names = {declared.name for declared in declared_options(kind)}
             values = {name: value for name, value in values.items() if value is not None or name not in names}
             given = {name: values.pop(name) for name in names if name in values}
-            options = _option_values(kind, given)
+            try:
+                options = kind(**given)
+            except OptionError as error:
+                raise UsageError(error.on_the_command_line) from None
+            if given.get("offline"):
+                from harness.site.config import without_network
+
+                click.get_current_context().with_resource(without_network())
             options.check_needs()
             _check_outputs(options, values.values())
             return command(**values, options=options)
@@ -117,18 +124,6 @@ def add_foreign_options(command: click.Command) -> None:
     for declared in declared_options(kind) if kind is not None else ():
         if declared.spec.flags and declared.name not in known:
             _click_option(declared)(command)
-
-
-def _option_values(kind: type[OptionSet], given: Mapping[str, Any]) -> OptionSet:
-    try:
-        options = kind(**given)
-    except OptionError as error:
-        raise UsageError(error.on_the_command_line) from None
-    if given.get("offline"):
-        from harness.site.config import without_network
-
-        click.get_current_context().with_resource(without_network())
-    return options
 
 
 def _check_outputs(options: OptionSet, words: Iterable[Any]) -> None:
@@ -168,10 +163,7 @@ def _files_named(values: Iterable[Any]) -> Iterator[Path]:
 
 def _click_option(declared: DeclaredOption) -> Callable[[F], F]:
     spec = declared.spec
-    settings: dict[str, Any] = {
-        "help": help_text(spec),
-        "required": declared.required,
-    }
+    settings: dict[str, Any] = {"help": help_text(spec), "required": declared.required}
     if declared.type is bool:
         return click.option(*spec.flags, declared.name, is_flag=True, **settings)
     settings |= {"metavar": spec.metavar, "type": _click_type(declared)}
@@ -204,18 +196,10 @@ def _click_type(declared: DeclaredOption) -> "click.ParamType[Any]":
     if declared.type is Path:
         return click.Path(path_type=Path)
     if declared.type in (int, float):
-        return _number_type(declared.type, spec.within or Range())
+        within, kind = spec.within or Range(), click.IntRange if declared.type is int else Numbers
+        bounds: dict[str, Any] = {"min_open": within.low_open, "max_open": within.high_open}
+        return kind(within.low, within.high, **bounds)  # type: ignore[arg-type]
     return click.STRING
-
-
-def _number_type(kind: type, within: Range) -> "click.ParamType[Any]":
-    bounds: dict[str, Any] = {
-        "min": within.low,
-        "max": within.high,
-        "min_open": within.low_open,
-        "max_open": within.high_open,
-    }
-    return click.IntRange(**bounds) if kind is int else Numbers(**bounds)
 
 
 class FormatOptions(OptionSet):
@@ -229,7 +213,7 @@ class FormatOptions(OptionSet):
     )
 
 
-test_argument = click.argument("test", shell_complete=complete_test)
+named_test = click.argument("test", shell_complete=complete_test)
 transcripts_argument = click.argument(
     "transcripts", nargs=-1, required=True, metavar="T...", shell_complete=complete_transcript
 )

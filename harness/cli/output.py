@@ -3,12 +3,10 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from harness.api.result import PictureResult, Result
 from harness.options import PictureOptions, PlotOptions
-from harness.report.blocks import Table
-from harness.report.formats import Format, json_lines, render
+from harness.report.formats import Format
 
 
 def output_format(style: str | None) -> Format:
@@ -21,15 +19,6 @@ def output_format(style: str | None) -> Format:
 def terminal_width() -> int:
     """Columns of the terminal; 100 where there is none."""
     return shutil.get_terminal_size((100, 24)).columns
-
-
-def emit(style: str | None, table: Table, payload: Any) -> None:
-    """Print a table, or the payload as JSON; `style` is as for `output_format`."""
-    style = output_format(style)
-    if style is Format.JSON:
-        print(json_lines(payload), end="")
-    else:
-        print(render(table, style, terminal_width=terminal_width()), end="")
 
 
 def emit_result(result: Result, style: str | None, *, everything: bool = False) -> None:

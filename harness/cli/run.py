@@ -8,20 +8,13 @@ from pathlib import Path
 import click
 
 from harness.api.progress import run_progress
-from harness.api.runs import (
-    RunCallOptions,
-    TrainFoldsOptions,
-    failure_remarks,
-    finish_run,
-    make_plan,
-)
-from harness.cli.options import TABULAR, FormatOptions, command_options
-from harness.cli.options import test_argument as test_arg
+from harness.api.runs import RunCallOptions, TrainFoldsOptions, failure_remarks, finish_run, make_plan
+from harness.cli.options import TABULAR, FormatOptions, command_options, named_test
 from harness.cli.output import emit_result, remark
 from harness.engine.plan import Plan
 from harness.engine.run import ask, run
 from harness.errors import UsageError
-from harness.options import InterfaceOptions, option
+from harness.options import InterfaceOptions, declared_options, option
 from harness.report.formats import Format
 from harness.report.run_sentences import trial_details, trial_line
 from harness.report.text import json_text
@@ -48,7 +41,7 @@ class RunCommandOptions(InterfaceOptions, RunCallOptions, TrainFoldsOptions, For
 
 
 @click.command("run")
-@test_arg
+@named_test
 @command_options(RunCommandOptions)
 def run_command(test: str, options: RunCommandOptions) -> int:
     """Run TEST and print tests, TP, TN, FP, FN and ER (errors among them).
@@ -82,6 +75,12 @@ def run_command(test: str, options: RunCommandOptions) -> int:
     return 1 if result.all_errors or (options.strict and finished.counts.ER) else 0
 
 
+# Of transcripts and of printing counts; with --case, there are neither.
+_NOT_WITH_CASE = (
+    "output", "resume", "retry_errors", "force", "limit", "style", "strict", "stop_when", "lower", "higher",
+)  # fmt: skip
+
+
 def _check(options: RunCommandOptions) -> None:
     if options.train_folds is not None and options.style == Format.TRANSCRIPT:
         raise UsageError("--train-folds makes several transcripts; --format transcript prints one")
@@ -89,21 +88,10 @@ def _check(options: RunCommandOptions) -> None:
         raise UsageError("--train-folds cannot be combined with --case, which only shows a case")
     if options.verbose and not options.case:
         raise UsageError("--verbose needs --case ID")
-    given = {
-        "-o": options.output,
-        "--resume": options.resume,
-        "--retry-errors": options.retry_errors,
-        "--force": options.force,
-        "--limit": options.limit,
-        "--format": options.style,
-        "--strict": options.strict,
-        "--stop-when": options.stop_when,
-        "--lower": options.lower,
-        "--higher": options.higher,
-    }
-    for name, value in given.items():
-        if options.case and value:
-            raise UsageError(f"{name} cannot be combined with --case, which only shows a case; leave one of them out")
+    for declared in declared_options(RunCommandOptions) if options.case else ():
+        if declared.name in _NOT_WITH_CASE and getattr(options, declared.name):
+            flag = declared.spec.flags[0]
+            raise UsageError(f"{flag} cannot be combined with --case, which only shows a case; leave one of them out")
 
 
 def _show_cases(plan: Plan, wanted: set[str], *, verbose: bool) -> int:

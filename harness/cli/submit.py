@@ -8,14 +8,7 @@ import click
 from harness.cli.options import CommandGroup, FormatOptions, command_options, transcripts_argument
 from harness.cli.output import emit_result, remark
 from harness.server.submitting import PartlyRefused, SubmitOptions, SubmitResult, submit
-from harness.server.tokens import (
-    TokenAddOptions,
-    TokenOptions,
-    add_token,
-    list_tokens,
-    remove_token,
-    set_token_quota,
-)
+from harness.server.tokens import TokenAddOptions, TokenOptions, add_token, list_tokens, remove_token, set_token_quota
 
 
 class SubmitCommandOptions(SubmitOptions, FormatOptions):

@@ -4,8 +4,7 @@ import click
 
 from harness.api.sweeps import SweepOptions, sweep
 from harness.api.tuning import TuneOptions, tune
-from harness.cli.options import FormatOptions, command_options
-from harness.cli.options import test_argument as test_arg
+from harness.cli.options import FormatOptions, command_options, named_test
 from harness.cli.output import emit_result
 from harness.options import InterfaceOptions
 
@@ -15,7 +14,7 @@ class SweepCommandOptions(InterfaceOptions, SweepOptions, FormatOptions):
 
 
 @click.command("sweep")
-@test_arg
+@named_test
 @command_options(SweepCommandOptions)
 def sweep_command(test: str, options: SweepCommandOptions) -> int:
     """Run TEST with every combination of the parameters' values; a row of counts each.
@@ -36,7 +35,7 @@ class TuneCommandOptions(InterfaceOptions, TuneOptions, FormatOptions):
 
 
 @click.command("tune")
-@test_arg
+@named_test
 @command_options(TuneCommandOptions)
 def tune_command(test: str, options: TuneCommandOptions) -> None:
     """Find the best values of parameters for TEST, on folds of its training part: its test cases are not used.

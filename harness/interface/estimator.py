@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +87,8 @@ class EstimatorInterface(PythonInterface):
                 self._check_learnt(setup, use, trained)
                 self.trained[setup.work] = trained
             trained = self.trained[setup.work]
-        answering = _Answering(
-            trained, self.load, use, setup.larger_is_better, lambda: self.trained.pop(setup.work, None)
-        )
+        forget = partial(self.trained.pop, setup.work, None)
+        answering = _Answering(trained, self.load, use, setup.larger_is_better, forget)
         return PythonSession(answering, setup.params, call, self.batch)
 
     def _train(self, setup: Setup, use: "_TaskUse", call: Caller) -> "_Trained":
@@ -112,7 +112,12 @@ class EstimatorInterface(PythonInterface):
                 f"{setup.test} has no training part for {self.name} to learn from; give an estimator that is fitted"
             )
         taught, targets = use.targets(cases)
-        rows = [self._row(case) for case in taught]
+        rows = []
+        for case in taught:
+            try:
+                rows.append(self.load(case.input))
+            except Exception as error:
+                raise InterfaceError(f"load: training case {case.id}: {explain(error, self.path)}") from None
         if changed:
             call("set parameters", lambda: model.set_params(**changed))
         call("train", lambda: model.fit(rows) if targets is None else model.fit(rows, targets))
@@ -151,12 +156,6 @@ class EstimatorInterface(PythonInterface):
                 "knows none: it has no classes; give a classifier"
             )
 
-    def _row(self, case: Question) -> Any:
-        try:
-            return self.load(case.input)
-        except Exception as error:
-            raise InterfaceError(f"load: training case {case.id}: {explain(error, self.path)}") from None
-
 
 def estimator(
     model: Any,
@@ -170,7 +169,8 @@ def estimator(
 
     >>> harness.run("hdigits", harness.estimator(SVC(), load=lambda path: np.fromfile(path, np.uint8)[-64:]))
 
-    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class, an outlier
+    It answers label tests (a classifier), score tests (a classifier gives its score of the claimed class or, where
+    cases claim nothing, of the second of its two classes, which scikit-learn takes as the positive one; an outlier
     detector its decision value; the negative of it where a test wants distances) and value tests (a regressor).
     Pipelines and searches such as GridSearchCV are estimators too. It runs in this process, as functions of your
     program do.
@@ -272,24 +272,20 @@ def _is_of_pairs(model: Any, classes: Sequence[str], rows: Sequence[Any]) -> boo
     return sum(agreed) < len(agreed) / 2
 
 
+@dataclass(frozen=True)
 class _Answering:
     """A trained model, which answers many cases at once."""
 
-    def __init__(
-        self,
-        trained: _Trained,
-        load: Callable[[Any], Any],
-        use: "_TaskUse",
-        larger_is_better: bool,
-        forget: Callable[[], Any],
-    ) -> None:
-        self._trained, self._load, self._use, self._larger_is_better = trained, load, use, larger_is_better
-        self.close = forget
+    trained: _Trained
+    load: Callable[[Any], Any]
+    use: "_TaskUse"
+    larger_is_better: bool
+    close: Callable[[], Any]
 
     def answer_batch(self, cases: Sequence[Question], params: Mapping[str, Value]) -> list[Any]:
-        answers = self._use.answers(self._trained, [self._load(case.input) for case in cases], cases)
+        answers = self.use.answers(self.trained, [self.load(case.input) for case in cases], cases)
         # What a model gives is a similarity.
-        return [-answer for answer in answers] if self._use.is_score and not self._larger_is_better else answers
+        return [-answer for answer in answers] if self.use.is_score and not self.larger_is_better else answers
 
 
 @dataclass(frozen=True)
@@ -335,11 +331,8 @@ def _score_targets(cases: Sequence[Question]) -> tuple[Sequence[Question], list[
     claims = [case for case in cases if case.expect and case.columns.get("positive", True)]
     if claims:
         return claims, [case.expect for case in claims]
-    positive = [_POSITIVE if case.columns.get("positive", True) else _NEGATIVE for case in cases]
+    positive = ["true" if case.columns.get("positive", True) else "false" for case in cases]
     return cases, positive if len(set(positive)) > 1 else None
-
-
-_POSITIVE, _NEGATIVE = "true", "false"
 
 
 _NO_CLASS_SCORES = (
@@ -484,9 +477,7 @@ def _is_fitted(model: Any) -> bool:
 
 def _clone(model: Any) -> Any:
     base = _sklearn("base")
-    if base is not None and hasattr(model, "get_params"):
-        return base.clone(model)
-    return copy.deepcopy(model)
+    return base.clone(model) if base is not None and hasattr(model, "get_params") else copy.deepcopy(model)
 
 
 def _params_of(model: Any) -> dict[str, Any]:

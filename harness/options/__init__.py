@@ -1,78 +1,38 @@
 """Options: `declaration` says how they are declared, `shared` has the sets that several commands share."""
 
-from harness.options.declaration import (
-    DeclaredOption,
-    OptionError,
-    OptionSet,
-    OptionSpec,
-    Range,
-    Writes,
-    declared_options,
-    option,
-)
-from harness.options.pictures import AxisEnds, AxisLimits, CurvePictureOptions, Labels, PictureOptions, PlotOptions
-from harness.options.shared import (
-    LONE_UNITS,
-    REPLICATION_METHODS,
-    SECONDS,
-    ConfidenceOptions,
-    DesignOptions,
-    DirectionOptions,
-    DownloadOptions,
-    ExecutionOptions,
-    GalleryOptions,
-    InterfaceOptions,
-    LibraryOptions,
-    OfflineOptions,
-    OperatingOptions,
-    OverwriteOptions,
-    ParamOptions,
-    PartialOptions,
-    ReplicationOptions,
-    SeedOptions,
-    assignments,
-    byte_count,
-    checked_directions,
-    seconds,
-    split_names,
-)
-
-__all__ = [
-    "LONE_UNITS",
-    "REPLICATION_METHODS",
-    "SECONDS",
-    "AxisEnds",
-    "AxisLimits",
-    "ConfidenceOptions",
-    "CurvePictureOptions",
-    "DeclaredOption",
-    "DesignOptions",
-    "DirectionOptions",
-    "DownloadOptions",
-    "ExecutionOptions",
-    "GalleryOptions",
-    "InterfaceOptions",
-    "Labels",
-    "LibraryOptions",
-    "OfflineOptions",
-    "OperatingOptions",
-    "OptionError",
-    "OptionSet",
-    "OptionSpec",
-    "OverwriteOptions",
-    "ParamOptions",
-    "PartialOptions",
-    "PictureOptions",
-    "PlotOptions",
-    "Range",
-    "ReplicationOptions",
-    "SeedOptions",
-    "Writes",
-    "assignments",
-    "byte_count",
-    "checked_directions",
-    "declared_options",
-    "option",
-    "seconds",
-    "split_names",
-]
+from harness.options.declaration import DeclaredOption as DeclaredOption
+from harness.options.declaration import OptionError as OptionError
+from harness.options.declaration import OptionSet as OptionSet
+from harness.options.declaration import OptionSpec as OptionSpec
+from harness.options.declaration import Range as Range
+from harness.options.declaration import Writes as Writes
+from harness.options.declaration import declared_options as declared_options
+from harness.options.declaration import option as option
+from harness.options.pictures import AxisLimits as AxisLimits
+from harness.options.pictures import CurvePictureOptions as CurvePictureOptions
+from harness.options.pictures import PictureKeywords as PictureKeywords
+from harness.options.pictures import PictureOptions as PictureOptions
+from harness.options.pictures import PlotOptions as PlotOptions
+from harness.options.shared import LONE_UNITS as LONE_UNITS
+from harness.options.shared import REPLICATION_METHODS as REPLICATION_METHODS
+from harness.options.shared import SECONDS as SECONDS
+from harness.options.shared import ConfidenceOptions as ConfidenceOptions
+from harness.options.shared import DesignOptions as DesignOptions
+from harness.options.shared import DirectionOptions as DirectionOptions
+from harness.options.shared import DownloadOptions as DownloadOptions
+from harness.options.shared import ExecutionOptions as ExecutionOptions
+from harness.options.shared import GalleryOptions as GalleryOptions
+from harness.options.shared import InterfaceOptions as InterfaceOptions
+from harness.options.shared import LibraryOptions as LibraryOptions
+from harness.options.shared import OfflineOptions as OfflineOptions
+from harness.options.shared import OperatingOptions as OperatingOptions
+from harness.options.shared import OverwriteOptions as OverwriteOptions
+from harness.options.shared import ParamOptions as ParamOptions
+from harness.options.shared import PartialOptions as PartialOptions
+from harness.options.shared import ReplicationOptions as ReplicationOptions
+from harness.options.shared import SeedOptions as SeedOptions
+from harness.options.shared import assignments as assignments
+from harness.options.shared import byte_count as byte_count
+from harness.options.shared import checked_directions as checked_directions
+from harness.options.shared import seconds as seconds
+from harness.options.shared import split_names as split_names

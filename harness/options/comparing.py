@@ -54,8 +54,24 @@ class ContrastOptions(OptionSet):
     )
 
 
+class TableOptions(ContrastOptions, ConfidenceOptions, SeedOptions):
+    """Options of `compare_table`: what can be asked of four counts."""
+
+    extendable = True
+
+    margin: float | None = option(
+        "--margin M",
+        "Test whether one is as good as another, within this difference.",
+        default=None,
+        within=Range(0, low_open=True),
+    )
+    items: bool = option(
+        "--items", "Show which cases separate the algorithms, and how stable the order is.", default=False
+    )
+
+
 class CompareOptions(
-    ContrastOptions,
+    TableOptions,
     ByOptions,
     OperatingOptions,
     DesignOptions,
@@ -66,30 +82,13 @@ class CompareOptions(
 ):
     """Options of `compare`."""
 
-    extendable = True
-
-    margin: float | None = option(
-        "--margin M",
-        "Test whether one is as good as another, within this difference.",
-        default=None,
-        within=Range(0, low_open=True),
-    )
     unpaired: bool = option(
         "--unpaired", "The transcripts have other inputs in the same strata, such as two sensors.", default=False
-    )
-    items: bool = option(
-        "--items", "Show which cases separate the algorithms, and how stable the order is.", default=False
     )
 
 
 class RateOptions(
-    ByOptions,
-    OperatingOptions,
-    DesignOptions,
-    ConfidenceOptions,
-    SeedOptions,
-    PartialOptions,
-    DownloadOptions,
+    ByOptions, OperatingOptions, DesignOptions, ConfidenceOptions, SeedOptions, PartialOptions, DownloadOptions
 ):
     """Options of `rate`."""
 

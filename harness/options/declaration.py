@@ -316,9 +316,8 @@ class OptionSet:
 
     def changed(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        values = {declared.name: getattr(self, declared.name) for declared in class_options(type(self))}
-        defaults = {declared.name: declared.default for declared in class_options(type(self))}
-        return {name: value for name, value in values.items() if value != defaults[name]}
+        given = ((declared, getattr(self, declared.name)) for declared in class_options(type(self)))
+        return {declared.name: value for declared, value in given if value != declared.default}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
@@ -341,20 +340,15 @@ _class_options: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
 def completed(kind: type[T]) -> type[T]:
     """The set with what rooms and other packages add to it, as a subclass; the set itself if they add nothing."""
     if kind not in _completed:
-        _completed[kind] = _complete(kind)
-    whole: type[T] = _completed[kind]
-    return whole
+        from harness.options.entries import all_added
 
-
-def _complete(kind: type[T]) -> type[T]:
-    from harness.options.entries import all_added
-
-    extending = (entry.options for entry in all_added() if issubclass(kind, entry.extends))
-    added = [options for options in extending if not issubclass(kind, options)]
-    if not added or kind._declared is not None:
-        return kind
-    about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind}
-    return type(kind.__name__, (kind, *dict.fromkeys(added)), about)
+        extending = (entry.options for entry in all_added() if issubclass(kind, entry.extends))
+        added = [options for options in extending if not issubclass(kind, options)]
+        about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind}
+        whole = type(kind.__name__, (kind, *dict.fromkeys(added)), about) if added and kind._declared is None else kind
+        _completed[kind] = whole
+    found: type[T] = _completed[kind]
+    return found
 
 
 def forget_completed() -> None:

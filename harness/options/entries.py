@@ -46,10 +46,8 @@ class OptionsEntry(AddedOptions):
     """More options of a command, of group hate.options, and what they add to its result.
 
     `where` names a subclass of harness.api.extension.Extension. The name is the key of what it adds to the JSON.
-    `reads_columns`: whether it reads more than outcomes, strata and units; if so, it cannot go with `--table`.
+    One that extends `TableOptions` reads no more than outcomes, strata and units, and can go with `--table`.
     """
-
-    reads_columns: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from harness.options.declaration import OptionSet, Range, Writes, option
 from harness.options.shared import OverwriteOptions
@@ -13,9 +14,6 @@ COLUMNS = {"1column": 3.5, "2column": 7.16}
 WIDTHS = Range(2, 40)
 # The options that draw something.
 PICTURES = ("plot", "scores", "gnuplot")
-# How Python gives labels and the ends of an axis; as the command line writes them will do too.
-Labels = Mapping[str, str] | Sequence[str] | str
-AxisEnds = tuple[float | None, float | None] | str
 
 
 def inches(text: str) -> float:
@@ -94,6 +92,16 @@ class PictureOptions(OptionSet):
         from_python=limit_words,
         needs=PICTURES,
     )
+
+
+class PictureKeywords(TypedDict, total=False):
+    """`PictureOptions` as Python gives them, for editors and type checkers."""
+
+    title: str | None
+    label: Mapping[str, str] | Sequence[str] | str | None
+    width: float | str | None
+    xlim: tuple[float | None, float | None] | str | None
+    ylim: tuple[float | None, float | None] | str | None
 
 
 class CurvePictureOptions(PictureOptions):

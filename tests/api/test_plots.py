@@ -1,17 +1,19 @@
 """Pictures from Python: `plot` returns the axes, into which it has drawn."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 import harness
 from harness.api.curve_result import CurveResult
+from harness.api.keywords import keyword_parameter
 from harness.api.result import PictureResult
 from harness.errors import HateError, OutputError, UsageError
-from harness.options import CurvePictureOptions, OptionSet, PictureOptions, declared_options
+from harness.options import CurvePictureOptions, OptionSet, PictureKeywords, PictureOptions, declared_options
 from tests.analysis.curves.transcripts import random_scores, scores, write_transcript
 from tests.analysis.numbers import numbers
 from tests.workshop import Workshop
@@ -83,7 +85,12 @@ def test_every_keyword_has_a_sentence() -> None:
     for method in (PictureResult.plot, CurveResult.plot):
         text = inspect.getdoc(method) or ""
         for name in list(inspect.signature(method).parameters)[1:]:
-            assert f"\n    {name}: " in text, name
+            assert re.search(rf"\n    {name}(?: \([^\n]+\))?: ", text), name
+
+
+def test_type_checkers_read_of_every_option_what_it_takes() -> None:
+    taken = {declared.name: keyword_parameter(declared).annotation for declared in declared_options(PictureOptions)}
+    assert get_type_hints(PictureKeywords) == taken
 
 
 def test_what_is_given_reaches_the_picture(data: Workshop) -> None:
@@ -107,6 +114,8 @@ def test_what_is_given_reaches_the_picture(data: Workshop) -> None:
 def test_options_that_do_not_exist_are_refused(data: Workshop) -> None:
     with pytest.raises(TypeError, match="colour"):
         curves(data).plot(colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="zoom"):  # A script has no inset.
+        curves(data).gnuplot("a.gp", zoom=0.3)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -266,3 +275,27 @@ def test_results_that_have_no_picture_say_so(data: Workshop) -> None:
     with pytest.raises(HateError, match="by"):
         harness.compare([data.folder / f"{name}.jsonl" for name in NAMES]).plot()
     assert pyplot.get_fignums() == []
+
+
+def test_a_console_names_plot_where_it_works(data: Workshop) -> None:
+    runs = [data.folder / f"{name}.jsonl" for name in NAMES]
+    truth = np.arange(20.0)
+    weights = [numbers(data.folder / f"{name}.jsonl", truth, truth + by) for name, by in OFF.items()]
+    likely = data.folder / "likely.jsonl"
+    write_transcript(likely, scores(np.linspace(0, 1, 60), random_scores(0, 60)[1]), algorithm="likely")
+    results: list[Any] = [
+        harness.rate(runs), harness.rate(runs, by="light"), harness.rate(runs, by=["light", "positive"]),
+        harness.rate(weights), harness.rate(likely, statistic="ece"), harness.rate(weights * 4),
+        harness.compare(runs), harness.compare(runs, by="light"), harness.compare(weights),
+        harness.confusion(["hdigits/wisard", "hdigits/witch"]), harness.confusion(["wisard", "witch", "warlock"]),
+        harness.sweep("hdigits", "witch", params={"threshold": [0, 50]}, limit=20),
+        harness.sweep("hdigits", "witch", params={"threshold": [0]}, limit=20),
+    ]  # fmt: skip
+    drawn = []
+    for result in results:
+        try:
+            drawn.append(bool(result.picture()))
+        except UsageError:
+            drawn.append(False)
+    assert drawn == [repr(result).endswith(", .plot()") for result in results]
+    assert drawn.count(True) == 7

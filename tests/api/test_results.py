@@ -116,6 +116,10 @@ BRIEF: dict[str, tuple[Callable[[], Any], str, Sequence[str]]] = {
 }  # fmt: skip
 
 
+# Those that `plot` draws; of the others it needs groups.
+DRAWN = ("confusion", "curves", "sweep", "tune", "power")
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", BRIEF)
 def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop: Workshop) -> None:
@@ -128,7 +132,7 @@ def test_a_console_shows_numbers_of_every_result_in_a_few_lines(kind: str, shop:
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 100
     further = " more: print(), .to_dict(), .to_frame()"
-    assert lines[-1] == further + (", .plot()" if hasattr(result, "plot") else "")
+    assert lines[-1] == further + (", .plot()" if kind in DRAWN else "")
 
 
 def test_a_format_that_there_is_not_is_refused_with_those_that_there_are() -> None:

@@ -5,7 +5,7 @@ practical difference is. `--folds` compares over the folds of a cross-validation
 Nadeau and Bengio (2003), as a posterior by Benavoli and others (2017).
 """
 
-from harness.options.comparing import CompareOptions
+from harness.options.comparing import CompareOptions, TableOptions
 from harness.options.declaration import OptionSet, Range, option
 from harness.options.entries import OptionsEntry
 
@@ -15,7 +15,7 @@ class RopeOptions(OptionSet):
 
     rope: float = option(
         "--rope R",
-        "With --cross-check or --folds: differences up to this are practically none.",
+        "For second opinions (cross-check, folds): differences up to this are practically none.",
         default=0.01,
         within=Range(0, 1, high_open=True),
         needs=("cross_check", "folds"),
@@ -44,10 +44,9 @@ class FoldsOptions(RopeOptions):
 
 CROSS_CHECK = OptionsEntry(
     name="cross_check",
-    extends=CompareOptions,
+    extends=TableOptions,
     options=CrossCheckOptions,
     where="harness.lab.opinions.cross_check:CrossCheckExtension",
-    reads_columns=False,
 )
 FOLDS = OptionsEntry(
     name="folds",
