@@ -201,7 +201,7 @@ def _paired(
         replace(run, letters=shared, seconds=time, memory=size)
         for run, shared, time, size in zip(runs, letters, seconds, memory, strict=True)
     ]
-    votes = aligned.success.sum(axis=0)
+    votes, weights = aligned.success.sum(axis=0), sampling.sample.weights
     return Comparison(
         [measurement],
         multiplicity,
@@ -214,8 +214,8 @@ def _paired(
         cochran=cochran_q(aligned.success),
         wald=None if values is None else values.equality(),
         groups=groups,
-        oracle=float((votes > 0).mean()),
-        majority=float((2 * votes > len(runs)).mean()) if len(runs) > 2 else None,
+        oracle=float(np.average(votes > 0, weights=weights)),
+        majority=float(np.average(2 * votes > len(runs), weights=weights)) if len(runs) > 2 else None,
         cautions=_cautions(aligned),
         further=list(more),
         agreement=agreement(recorded.aligned, sampling, measurement.replication),

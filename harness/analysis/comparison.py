@@ -197,6 +197,14 @@ class Comparison:
         check_directed(self.measure, "--fail-if-worse")
         return any(p.a == 0 and self.leader(p) == p.b and p.p_decisive <= self.alpha for p in self.pairs)
 
+    def shares(self, pair: Pair) -> tuple[float, float, float, float]:
+        """On what share of the cases both, only A, only B and neither succeeded, by the weights of the cases."""
+        a, b = self.aligned.success[[pair.a, pair.b]]
+        both, only_a, only_b, neither = np.average(
+            [a & b, a & ~b, ~a & b, ~(a | b)], axis=1, weights=self.sampling.sample.weights
+        ).tolist()
+        return both, only_a, only_b, neither
+
     def leader(self, pair: Pair) -> int | None:
         """The run that is better by the estimate.
 

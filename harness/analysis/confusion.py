@@ -167,6 +167,8 @@ class Confusion:
     target: str
     # The column of the strata that `target` names.
     stratum: str | None
+    # What the shares follow, and the counts do not.
+    weights: str = "cases"
     # What is counted; and of each class what truth and answer have in common, as a share of what either has.
     words: str = "cases"
     iou: list[ClassRate] | None = None
@@ -251,6 +253,7 @@ def _confusion(
         method=rates.method,
         target=rates.target,
         stratum=None if sampling is None else sampling.stratum,
+        weights="cases" if sampling is None else sampling.weights,
     )
 
 
@@ -322,6 +325,7 @@ def _element_confusion(
         method=methods[-1] if methods else "none",
         target="new independent cases" if sampling is None else sampling.target,
         stratum=None if sampling is None else sampling.stratum,
+        weights="cases" if sampling is None else sampling.weights,
         words=elements.words,
         iou=iou,
     )

@@ -19,6 +19,7 @@ from harness.stats.arrays import BoolArray, FloatArray, IntArray
 from harness.stats.fusion import (
     LogisticModel,
     Normaliser,
+    Winners,
     best_label,
     by_median,
     by_rank,
@@ -359,32 +360,35 @@ def _fuse_scores(programs: ProgramAnswers, options: FuseOptions, learning: _Lear
     refused = ~programs.answered.any(axis=0)
     learnt = None
     if options.rule == FusionRule.MAJORITY:
-        weights = _vote_weights(len(programs.threshold), options)
-        score, threshold = weights @ programs.accepted, 0.5
+        votes = _votes(len(programs.threshold), options)
+        # Whole and half votes add up exactly: a threshold that is a number of them is reached by as many.
+        score, threshold = votes @ programs.accepted / votes.sum(), 0.5
         if options.ties != "first":
-            threshold = (len(weights) // 2 + 1) / len(weights)
+            threshold = (len(votes) // 2 + 1) / len(votes)
     elif options.rule == FusionRule.LOGISTIC:
         learnt = _learn_scores(programs, *learning)
         score, threshold = learnt.score, 0.0
     else:
         make = by_rank if options.rule == FusionRule.RANKS else by_median
-        scales = [make(row) for row in programs.score]
-        filled = programs.with_worst()
-        score = np.mean([scale(row) for scale, row in zip(scales, filled, strict=True)], axis=0)
-        threshold = _mean_threshold(scales, programs)
+        fused = np.mean(_scaled(programs, make, programs.with_worst()), axis=0)
+        score, threshold = fused[:-1], float(fused[-1])
     return _Fused(np.where(refused, np.nan, score), threshold, learnt=learnt)
 
 
-def _vote_weights(programs: int, options: FuseOptions) -> FloatArray:
+def _votes(programs: int, options: FuseOptions) -> FloatArray:
     """Equal votes; if the first one decides ties, it counts half a vote more, which changes nothing else."""
     votes = np.ones(programs)
     votes[0] += 0.5 * (options.ties == "first")
-    return np.asarray(votes / votes.sum())
+    return votes
 
 
-def _mean_threshold(scales: Sequence[Normaliser], programs: ProgramAnswers) -> float:
-    """Where the thresholds of the runs lie on the common scale, on average."""
-    return float(np.mean([scale(np.array([x]))[0] for scale, x in zip(scales, programs.threshold, strict=True)]))
+def _scaled(programs: ProgramAnswers, make: Callable[[FloatArray], Normaliser], score: FloatArray) -> FloatArray:
+    """Scores on a common scale, and in one more column the thresholds, which are fused as the scores of a case are.
+
+    A case in which all scores are at their thresholds is then at the fused one, whatever the rounding.
+    """
+    rows = zip(programs.score, np.column_stack([score, programs.threshold]), strict=True)
+    return np.stack([make(row)(filled) for row, filled in rows])
 
 
 def _fuse_labels(programs: ProgramAnswers, options: FuseOptions, learning: _Learning) -> _Fused:
@@ -395,7 +399,8 @@ def _fuse_labels(programs: ProgramAnswers, options: FuseOptions, learning: _Lear
         # Refusing is a vote, too.
         labels = np.where(programs.passes, labels, len(programs.names))
         labels = np.where(programs.error, len(programs.names), labels)
-        votes = np.repeat(_vote_weights(len(labels), options)[:, None], labels.shape[1], axis=1)
+        votes = _votes(len(labels), options)
+        votes = np.repeat((votes / votes.sum())[:, None], labels.shape[1], axis=1)
         won = count_votes(labels, votes)
         score = won.lead
     elif options.rule == FusionRule.LOGISTIC:
@@ -408,10 +413,12 @@ def _fuse_labels(programs: ProgramAnswers, options: FuseOptions, learning: _Lear
     else:
         programs.require_scores()
         make = by_rank if options.rule == FusionRule.RANKS else by_scale
-        scales = [make(row) for row in programs.score]
-        evidence = np.stack([scale(row) for scale, row in zip(scales, programs.score, strict=True)])
-        won = count_votes(labels, np.nan_to_num(evidence) / len(labels))
-        score, threshold = won.lead, _mean_threshold(scales, programs)
+        evidence = np.nan_to_num(_scaled(programs, make, programs.score)) / len(labels)
+        # At their thresholds all say the same.
+        won = count_votes(np.column_stack([labels, np.zeros(len(labels), dtype=labels.dtype)]), evidence)
+        threshold = float(won.lead[-1])
+        won = Winners(won.program[:-1], won.lead[:-1], won.tied[:-1])
+        score = won.lead
     names = [*programs.names, ""]
     chosen = labels[won.program, np.arange(labels.shape[1])]
     refused = (chosen < 0) | (chosen == len(programs.names)) | (won.tied & (options.ties != "first"))

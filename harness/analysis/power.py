@@ -58,6 +58,8 @@ class Pilot:
     icc: float | None
     design_effect: float | None
     assumed: bool = False
+    # Whether some cases count more than others, as they do in the rates and the discordance.
+    weighted: bool = False
     # Answers to each case, which are what was counted: more than 1 with --repeat.
     answers: float = 1.0
     # What hate compare takes of such runs, unless told otherwise.
@@ -73,7 +75,7 @@ class Pilot:
         per_unit = max(self.cases / self.units, 1.0)
         effect = 1.0 if self.design_effect is None or not self.design_effect > 0 else self.design_effect
         icc = 0.0 if per_unit == 1 else (effect - 1) / (per_unit - 1)
-        return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata)
+        return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata, effect)
 
     @property
     def possible_discordance(self) -> float | None:
@@ -104,6 +106,7 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
     if estimate is None or not math.isfinite(estimate.se):
         raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
     names, units, spread = _strata(measurement, sampling, len(runs))
+    weights = sampling.sample.weights
     assumed = estimate.se == 0
     se, effect = _without_variance(runs[0], estimate, sampling) if assumed else (estimate.se, estimate.design_effect)
     return Pilot(
@@ -114,12 +117,15 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         unit=plural(sampling.psu or "case"),
         unit_variance=se**2 * sampling.sample.units,
         df=estimate.df,
-        rates=[counts.rate for counts in aligned.counts],
+        rates=np.average(aligned.success, axis=1, weights=weights).tolist(),
         difference=estimate.value if len(runs) == 2 else None,
-        discordance=float(np.mean(aligned.success[0] != aligned.success[1])) if len(runs) == 2 else None,
+        discordance=float(np.average(aligned.success[0] != aligned.success[1], weights=weights))
+        if len(runs) == 2
+        else None,
         icc=estimate.icc,
         design_effect=finite(effect),
         assumed=assumed,
+        weighted=sampling.weights != "cases",
         answers=aligned.n / aligned.case_count(np.ones(aligned.n, dtype=np.bool_)),
         main_measure=aligned.headers[0].test.main_measure,
         strata_names=names,
@@ -326,7 +332,8 @@ def _case_variance(
         return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
     difference = options.difference or 0.0
     discordance = options.discordance if pilot is None or options.discordance else pilot.possible_discordance
-    independent = sample.strata == 1 and options.per_unit == 1 and (pilot is None or pilot.unit == "cases")
+    plain = pilot is None or (pilot.unit == "cases" and not pilot.weighted)
+    independent = sample.strata == 1 and options.per_unit == 1 and plain
     exact = independent and options.question is PlanningGoal.DIFFERENCE
     if discordance is None:
         discordance = _assumed_discordance(rates, difference, assumptions)

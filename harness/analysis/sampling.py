@@ -1,6 +1,5 @@
 """How the cases were sampled: the script's design, or the user's options; and estimates as JSON."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
@@ -10,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.align import AlignedRuns
-from harness.errors import TranscriptError, UsageError
+from harness.errors import ScriptError, TranscriptError, UsageError
 from harness.model import TRIAL_SIDES, both_identities, plural, psu_clash
 from harness.options import DesignOptions
 from harness.params import nearest
+from harness.script.design import read_weights
+from harness.script.schema import is_table
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, positions_in_order
 from harness.stats.estimate import Estimate
 from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
@@ -242,7 +243,7 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
         return "cases", None
     name = str(declared)
     by_stratum = declared == "equal" or isinstance(declared, dict)
-    if by_stratum or name.endswith((".csv", ".tsv")) or Path(name).is_file():
+    if by_stratum or is_table(name) or Path(name).is_file():
         return _strata_weights(declared, stratum)
     column = aligned.column(name)
     if column is None:
@@ -271,23 +272,21 @@ def _strata_weights(declared: Any, stratum: _Grouping | None) -> tuple[str, Floa
     sizes = np.bincount(stratum.codes, minlength=len(stratum.labels))
     if declared == "equal":
         return "equal", np.asarray(1.0 / sizes[stratum.codes])
-    table = declared if isinstance(declared, dict) else _read_weights(Path(str(declared)))
+    table = declared if isinstance(declared, dict) else _read_weights(str(declared))
     unknown = sorted({stratum.labels[code] for code in np.flatnonzero(sizes).tolist()} - set(table))
     if unknown:
         raise UsageError(f"the table of weights has no stratum '{unknown[0]}'; it has {', '.join(sorted(table)[:10])}")
     per_label = np.array([table.get(label, 0.0) for label in stratum.labels])
+    if not per_label[stratum.codes].any():
+        raise UsageError("the table of weights has 0 for every stratum here; one must be above 0")
     return "table", _scaled(np.asarray(per_label[stratum.codes] / sizes[stratum.codes]))
 
 
-def _read_weights(path: Path) -> dict[str, float]:
+def _read_weights(table: str) -> dict[str, float]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
-        return {row["stratum"]: float(row["weight"]) for row in rows}
-    except OSError as error:
-        raise UsageError(f"--weights {path}: {error.strerror}") from None
-    except (KeyError, ValueError, TypeError, csv.Error):
-        raise UsageError(f"--weights {path}: a table of weights needs the columns stratum and weight") from None
+        return read_weights(Path(), table)
+    except ScriptError as error:
+        raise UsageError(f"--weights {error}") from None
 
 
 def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str, Any] | None:

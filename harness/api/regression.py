@@ -3,6 +3,7 @@
 Not `test_...`: pytest would take that for a test wherever it is imported.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from harness.api.progress import ProgressChoice, run_progress
 from harness.api.result import Result
 from harness.api.runs import EVERY_CASE, AnyTest, PlanOptions, RunResult, finish_run, label_remark, make_plan
 from harness.api.transcripts import open_transcripts
+from harness.engine.header import run_header
 from harness.engine.plan import Plan
 from harness.engine.progress import Progress
 from harness.engine.run import FinishedRun, refuse_blind, run, watch
@@ -37,6 +39,8 @@ from harness.transcript.read import open_transcript
 # Failed cases of a test that are shown; a build log is read from its end.
 MAX_LINES = 20
 MAX_PASSING = 10
+# A rate by weights is this exact.
+ROUNDING = 1e-12
 
 
 class RuleOptions(DownloadOptions):
@@ -321,12 +325,14 @@ def _run_test(
     baseline = _baseline_of(plan.cases.name, rules)
     with ExitStack() as stack:
         kept = target.path is not None
-        if baseline is not None and not kept:
+        # The rate of cases that weigh differently is computed from their records.
+        weighs = rules.least is not None and run_header(plan).weighs_cases
+        if (baseline is not None or weighs) and not kept:
             folder = stack.enter_context(TemporaryDirectory(prefix="hate-"))
             target = Target(Path(folder, "this-run.jsonl"))
         finished = _run(plan, target, see, progress)
         result = finish_run(plan, finished)
-        requirements = _requirements(result, tally, rules)
+        requirements = _requirements(result, tally, rules, weighted=plan.cases.script.file.design.weights != "cases")
         if baseline is not None and target.path is not None:
             requirements.append(_not_worse(baseline, target.path))
     if baseline is not None and not kept:
@@ -367,13 +373,17 @@ def _run(plan: Plan, target: Target, see: Callable[[Trial], None], progress: Pro
     return finished
 
 
-def _requirements(result: RunResult, tally: CaseTally, rules: RegressionRules) -> list[Requirement]:
+def _requirements(result: RunResult, tally: CaseTally, rules: RegressionRules, *, weighted: bool) -> list[Requirement]:
     requirements: list[Requirement] = []
     if rules.least is not None:
-        rate = result.counts.rate
-        holds, side = (True, "not below") if rate >= rules.least else (False, "below")
-        text = f"rate {rate:.4f}, {side} {rules.least:g}"
-        requirements.append(Requirement(f"rate at least {rules.least:g}", holds, text))
+        rate, what = result.counts.rate, "rate"
+        if weighted and result.design is not None:
+            rate, what = math.nan if result.design.estimate is None else result.design.estimate.value, "weighted rate"
+        holds, side = (True, "not below") if rate >= rules.least - ROUNDING else (False, "below")
+        text = f"{what} {rate:.4f}, {side} {rules.least:g}"
+        if math.isnan(rate) and result.design is not None:
+            text = f"no weighted rate: {result.design.reason}"
+        requirements.append(Requirement(f"{what} at least {rules.least:g}", holds, text))
     if not rules.cases_may_fail:
         kind = "new failures" if rules.known is not None else "failures"
         requirements.append(Requirement(f"no {kind}", tally.new == 0, ""))

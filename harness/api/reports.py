@@ -241,12 +241,13 @@ def error_section(run: RunMeasures, material: ReportMaterial) -> ReportSection |
     return ReportSection("errors", "Errors of the answers", error_parts(errors, material.options.confidence))
 
 
-def further_sentences(material: ReportMaterial) -> list[str]:
+def further_sentences(material: ReportMaterial, *, weighted: bool) -> list[str]:
     """What `hate run` says beside the counts: of several answers to a case, and of an identification."""
     [run], lines = material.runs, list[str]()
     header, columns = material.header, run.columns
     if isinstance(header.repeat, int) and columns.complete and len(columns.ids) % header.repeat == 0:
-        lines.append(f"{repeats_sentence(repeats_of(columns, header.repeat), unit_words(header))}.")
+        repeats = repeats_of(columns, header.repeat)
+        lines.append(f"{repeats_sentence(repeats, unit_words(header), weighted=weighted)}.")
     if _uses_gallery(run):
         lines += [f"{line}." for line in identification_sentences(identification(material.opened.paths[0]))]
     return lines
@@ -340,7 +341,9 @@ def _data_sheet(material: ReportMaterial) -> Report:
         sheet.key_figures(run, replication),
         _present(
             sheet.sampling_section(run, material.facts()),
-            sheet.measure_section(run, replication, further_sentences(material)),
+            sheet.measure_section(
+                run, replication, further_sentences(material, weighted=run.sampling.weights != "cases")
+            ),
             curve_section(material),
             error_section(run, material),
             confusion_section(material),

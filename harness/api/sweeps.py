@@ -47,7 +47,15 @@ from harness.options import (
 )
 from harness.params import Value, value_texts
 from harness.report.blocks import Block, Table
-from harness.report.counts import CountRow, count_row, count_table, design_remarks, rate_interval, tidy_table
+from harness.report.counts import (
+    CountRow,
+    count_row,
+    count_table,
+    design_remarks,
+    design_value,
+    rate_interval,
+    tidy_table,
+)
 from harness.report.formats import Format
 from harness.report.numbers import estimate_cells
 from harness.script.cases import CaseSet
@@ -161,7 +169,7 @@ class SweepResult(PictureResult):
 
         measure, settings = self.measure or MEASURES["rate"], []
         for row in self.rows:
-            value, interval = row.counts.rate, rate_interval(row.counts, row.design)
+            value, interval = design_value(row.counts, row.design), rate_interval(row.counts, row.design)
             if self.measure is not None:
                 value, interval = (
                     (math.nan, None) if row.measured is None else (row.measured.value, row.measured.interval)

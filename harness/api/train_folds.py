@@ -15,6 +15,7 @@ from harness.api.runs import (
     TrainFoldsOptions,
     design_rate,
     failure_remarks,
+    is_weighted,
     make_plan,
     unit_words,
 )
@@ -112,7 +113,7 @@ def train_on_folds(
         # Standard errors of 0 would look like knowledge.
         remarks = [f"all trainings have the same outcome in every case; does {interface.name} learn what it is given?"]
     else:
-        remarks = training_sentences(training, unit_words(finished[0].header))
+        remarks = training_sentences(training, unit_words(finished[0].header), weighted=is_weighted(finished[0].header))
     remarks += [] if any(run.asked for run in finished) else ["nothing was left to run"]
     cautions = [
         quoting(f"fold {number}: {text}", *quoted_in(text))

@@ -119,6 +119,8 @@ class RunParts:
         if isinstance(options, StopOptions) and options.stop_when is not None:
             if options.limit is not None:
                 raise UsageError("--stop-when and --limit exclude one another: the first cases are not a random part")
+            if self.script.file.design.weights != "cases":
+                raise UsageError(f"--stop-when is for plain rates; the design of {self.script.name} has weights")
             rule = StopRule.parse(options.stop_when, options.order_seed)
         if self.script.is_blind and options.repeat > 1:
             raise UsageError(f"{self.script.name}: a blind test takes one answer per case; run it without --repeat")

@@ -109,7 +109,8 @@ def _answer(comparison: Comparison, verdicts: int | None = None) -> list[Block]:
     count = f"{comparison.aligned.n // answers:,} cases" + (f" of {answers} answers" if answers > 1 else "")
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {len(comparison.names)} transcripts, {count}")]
     if comparison.aligned.left_out:
-        blocks.append(Paragraphs([f"Left out: {comparison.aligned.left_out:,} cases that not all runs have."]))
+        left_out = f"{comparison.aligned.left_out:,} {comparison.aligned.counted}"
+        blocks.append(Paragraphs([f"Left out: {left_out} that not all runs have."]))
     failed = [*error_lines([comparison.aligned]), *comparison.machine_cautions]
     if not _shows_pairs(comparison):
         everything = f"--format json and --format csv have all {len(comparison.pairs):,} pairs"

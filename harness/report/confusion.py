@@ -95,6 +95,10 @@ def confusion_notes(confusion: Confusion) -> list[str]:
             lines.append(f"The last column has the {confusion.words} of {confusion.errors:,} errors.")
     elif confusion.errors:
         lines.append(f"Refusals include {confusion.errors:,} errors.")
+    if confusion.weights != "cases":
+        lines.append(
+            f"The rates of classes follow the weights ({confusion.weights}); counts, and shares of them, do not."
+        )
     if confusion.below_threshold:
         lines.append(f"Refusals include {confusion.below_threshold:,} answers below the threshold.")
     if confusion.left_out:

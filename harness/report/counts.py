@@ -64,8 +64,7 @@ def count_table(
 def limit_cells(counts: Counts, design: DesignRate | None) -> list[Cell]:
     """The cells of the columns `LIMITS`: the rate by design and its interval, for programs."""
     interval = rate_interval(counts, design)
-    estimate = counts.rate if design is None or design.estimate is None else design.estimate.value
-    return [estimate, *((None, None) if interval is None else (interval.low, interval.high))]
+    return [design_value(counts, design), *((None, None) if interval is None else (interval.low, interval.high))]
 
 
 def tidy_table(
@@ -87,6 +86,11 @@ def count_cells(counts: Counts) -> list[Cell]:
 
 def _is_weighted(design: DesignRate | None) -> bool:
     return design is not None and design.sampling is not None and design.sampling.weights != "cases"
+
+
+def design_value(counts: Counts, design: DesignRate | None) -> float:
+    """The rate by design, which follows its weights; without a design, or an estimate by it, the plain one."""
+    return counts.rate if design is None or design.estimate is None else design.estimate.value
 
 
 def rate_interval(counts: Counts, design: DesignRate | None) -> Interval | None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MAX_ANSWER_LENGTH = 2000
 
 
-def repeats_sentence(result: Repeats, psu: str = "units") -> str:
-    """The result in words; `psu` is what the units are."""
+def repeats_sentence(result: Repeats, psu: str = "units", *, weighted: bool = False) -> str:
+    """The result in words; `psu` is what the units are, `weighted` whether the test has weights, which are left out."""
     new = "new cases" if result.units == result.cases else f"new {psu}"
     shares = (
         f"{share_text(result.share_runs, 0)} of the variance of an answer comes from the algorithm's randomness, "
@@ -29,14 +29,18 @@ def repeats_sentence(result: Repeats, psu: str = "units") -> str:
     if isnan(result.share_runs):
         shares = "all answers have the same outcome, so there is no variance to divide"
     return (
-        f"{result.runs} answers per case: rate {result.rate:.4f}, standard error {result.se:.4f} for {new}, "
-        f"{result.se_new_runs:.4f} for {new} and new runs; {shares}; all answers agree on "
+        f"{result.runs} answers per case: {_rate_name(weighted)} {result.rate:.4f}, standard error {result.se:.4f} "
+        f"for {new}, {result.se_new_runs:.4f} for {new} and new runs; {shares}; all answers agree on "
         f"{share_text(result.unanimous, 0)} of the cases"
     )
 
 
-def training_sentences(result: TrainingVariance, psu: str = "units") -> list[str]:
-    """The result in words; `psu` is what the units are."""
+def _rate_name(weighted: bool) -> str:
+    return "unweighted rate" if weighted else "rate"
+
+
+def training_sentences(result: TrainingVariance, psu: str = "units", *, weighted: bool = False) -> list[str]:
+    """The result in words, as above."""
     new = "new cases" if result.units == result.cases else f"new {psu}"
     parts = {"training": result.training, "case": result.case}
     parts |= {"case by training" if result.runs > 1 else "case by training and randomness": result.interaction}
@@ -46,7 +50,7 @@ def training_sentences(result: TrainingVariance, psu: str = "units") -> list[str
     known = {name: share_text(max(part, 0.0) / total) for name, part in parts.items()} if total else {}
     shares = ", ".join(f"{name} {share}" for name, share in known.items()) or "none"
     return [
-        f"{result.folds} trainings, each leaving out a different fold: rate {result.rate:.4f}, from "
+        f"{result.folds} trainings, each leaving out a different fold: {_rate_name(weighted)} {result.rate:.4f}, from "
         f"{min(result.rates):.4f} to {max(result.rates):.4f}; variance of an answer: {shares}",
         f"standard error {result.se_cases:.4f} for {new}, {result.se_training:.4f} for another training sample "
         f"({result.df_training:.0f} degrees of freedom), {result.se:.4f} for both",

@@ -195,9 +195,13 @@ def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
     if pair.other_measure or estimate is None or estimate.p_adjusted is None:
         return []
     by_cases, by_design = pair.p_adjusted <= comparison.alpha, estimate.p_adjusted <= comparison.alpha
-    if by_cases == by_design:
+    # Weights may turn the difference around.
+    opposite = pair.better is not None and comparison.leader(pair) not in (None, pair.better)
+    if by_cases == by_design and not (by_cases and opposite):
         return []
     mcnemar, design = ("a", "does not") if by_cases else ("no", "does")
+    if by_cases and by_design:
+        design = "one in the opposite direction"
     method = method_words(estimate.method)
     text = (
         f"McNemar's test finds {mcnemar} difference ({p_text(pair.p_adjusted)}), {method} {design} "
@@ -211,6 +215,8 @@ def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
 def _reasons(comparison: Comparison, estimate: Estimate) -> str:
     sampling, nominal, effect = comparison.sampling, comparison.confidence, estimate.design_effect
     parts = ["McNemar treats cases as independent."]
+    if sampling.weights != "cases":
+        parts.append(f"It counts each of them once, and leaves the weights ({sampling.weights}) out.")
     if sampling.psu is not None:
         parts.append(f"Here {sampling.psu} is a PSU: a repetition would have other ones{_icc_words(estimate.icc)}.")
     if sampling.stratum is not None:
@@ -244,7 +250,8 @@ def _complementary(comparison: Comparison, pair: Pair) -> list[str]:
     n = comparison.aligned.n
     if min(pair.n_sf, pair.n_fs) < MANY_DISCORDANT * n:
         return []
-    oracle, a, b = (n - pair.n_ff) / n, (pair.n_ss + pair.n_sf) / n, (pair.n_ss + pair.n_fs) / n
+    both, only_a, only_b, neither = comparison.shares(pair)
+    oracle, a, b = 1 - neither, both + only_a, both + only_b
     unrelated = 1 - (1 - a) * (1 - b)
     # The standard error of the share that both fail, if they were unrelated (Agresti 2013, section 3.2).
     spread = math.sqrt(a * (1 - a) * b * (1 - b) / n) * math.sqrt(max(pair.design_effect or 1.0, 1.0))

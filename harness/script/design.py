@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
@@ -91,20 +92,23 @@ def stratum_weights(script: Script) -> dict[str, float] | None:
     weights = script.file.design.weights
     if isinstance(weights, dict):
         return dict(weights)
-    if not is_table(weights):
-        return None
+    return read_weights(script.folder, weights) if is_table(weights) else None
+
+
+def read_weights(folder: Path, table: str) -> dict[str, float]:
+    """The weight of each stratum from a table; a ScriptError names the line of a mistake."""
     weight_of: dict[str, float] = {}
-    for line, row in rows(script.folder / weights):
+    for line, row in rows(folder / table):
         if not {"stratum", "weight"} <= row.keys():
-            raise ScriptError(f"{weights}:{line}: a table of weights has columns stratum and weight")
+            raise ScriptError(f"{table}:{line}: a table of weights has columns stratum and weight")
         name = plain_text(row["stratum"])
         if name in weight_of:
-            raise ScriptError(f"{weights}:{line}: stratum '{name}' appears twice")
+            raise ScriptError(f"{table}:{line}: stratum '{name}' appears twice")
         value: Any = row["weight"]
         try:
             weight_of[name] = float(value)
         except (ValueError, TypeError):
             weight_of[name] = math.nan
         if not 0 <= weight_of[name] < math.inf:
-            raise ScriptError(f"{weights}:{line}: weight '{value}' is not a number from 0 up")
+            raise ScriptError(f"{table}:{line}: weight '{value}' is not a number from 0 up")
     return weight_of

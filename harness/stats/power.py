@@ -248,11 +248,15 @@ def _check_cases(n: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSample:
-    """Units of so many cases each, in so many strata, whose cases are this similar."""
+    """Units of so many cases each, in so many strata, whose cases are this similar.
+
+    effect  the design effect where it is known, of strata and weights too; else it follows from the similarity
+    """
 
     per_unit: float = 1.0
     icc: float = 0.0
     strata: int = 1
+    effect: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.per_unit) and self.per_unit >= 1):
@@ -267,7 +271,7 @@ class PlannedSample:
     @property
     def design_effect(self) -> float:
         """How much larger the variance is than that of independent cases."""
-        return 1 + (self.per_unit - 1) * self.icc
+        return 1 + (self.per_unit - 1) * self.icc if self.effect is None else self.effect
 
     @property
     def least_units(self) -> int:

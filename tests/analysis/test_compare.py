@@ -206,11 +206,20 @@ def test_a_column_of_weights_counts_without_any_other_design(tmp_path: Path) -> 
 def test_weights_that_are_wrong_are_refused(tmp_path: Path) -> None:
     a = transcript(tmp_path / "a.jsonl", [True, False], columns=[{"w": "1"}, {"w": "-1"}], stratum=["x", "y"])
     runs = aligned(a, a)
-    table = tmp_path / "weights.csv"
-    table.write_text("stratum,weight\nx,1\n")
-    for chosen, words in (("w", "number from 0 up"), ("v", "not cases, equal"), (str(table), "no stratum 'y'")):
+    for chosen, words in (("w", "number from 0 up"), ("v", "not cases, equal"), ("none.csv", "No such file")):
         with pytest.raises(UsageError, match=words):
             take_sample(runs, DesignOptions(weights=chosen))
+    tables = {
+        "x,1": "no stratum 'y'",
+        "x,1\ny,2\nx,3": r"weights\.csv:4: stratum 'x' appears twice",
+        "x,1\ny,-2": r"weights\.csv:3: weight '-2' is not a number from 0 up",
+        "x,0\ny,0": "0 for every stratum",
+    }
+    for text, words in tables.items():
+        table = tmp_path / "weights.csv"
+        table.write_text(f"stratum,weight\n{text}\n")
+        with pytest.raises(UsageError, match=words):
+            take_sample(runs, DesignOptions(weights=str(table)))
 
 
 def test_columns_can_be_crossed_and_lone_strata_are_named(tmp_path: Path) -> None:

@@ -134,6 +134,31 @@ def test_the_mean_of_normalised_scores_and_of_thresholds(shop: Workshop) -> None
     np.testing.assert_array_equal(accepted, expected >= both.header.params["threshold"])
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("rule", [rule for rule in FusionRule if rule != FusionRule.LOGISTIC])
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 12, 13])
+@pytest.mark.parametrize("labelled", [False, True], ids=["scores", "labels"])
+def test_runs_that_are_the_same_are_fused_into_that_run(
+    shop: Workshop, rule: FusionRule, count: int, labelled: bool
+) -> None:
+    """Many scores are at the threshold; so is a bare majority of a vote. No sum may fall short by its rounding."""
+    for threshold in (0.1, 0.3, 0.6, 0.7):
+        scores = np.round(np.random.default_rng(count).integers(1, 10, 40) / 10, 1)
+        accepted, folder = scores >= threshold, shop.folder / f"{threshold}"
+        folder.mkdir()
+        labels = {"actual": ["a"] * 40, "expect": ["a"] * 40, "truth": ["a"] * 40, "score": scores.tolist()}
+        votes = count // 2 + 1 if rule == FusionRule.MAJORITY else count
+        runs = [
+            transcript(folder / f"{number}.jsonl", accepted, params={"threshold": threshold}, **labels)
+            if labelled
+            else _scored(folder / f"{number}.jsonl", scores * (number < votes), accepted | True, threshold=threshold)
+            for number in range(count)
+        ]
+        assert shop.call("fuse", *runs, "--rule", rule, "-o", folder / "fused.jsonl").status == 0
+        fused = [outcome == "TP" for _, _, outcome in _answers(folder / "fused.jsonl")]
+        assert fused == accepted.tolist()
+
+
 def test_folds_learn_without_the_unit_that_they_fuse(shop: Workshop) -> None:
     """Each fold's scores are the log-odds of scikit-learn's model of all the other folds."""
     files = _two(shop.folder)

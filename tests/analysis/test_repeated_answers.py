@@ -167,6 +167,8 @@ def test_answers_that_do_not_match_up_are_refused_in_a_line(tmp_path: Path, shop
     with pytest.raises(TranscriptError, match=r"u\.jsonl lacks 1 \(y \(answer 2\)\)"):
         aligned(uneven, even)
     assert aligned(uneven, even, intersect=True).n == 3
+    done = shop.call("compare", uneven, even, "--intersect")
+    assert "answers that not all runs have." in done.out
 
 
 def test_the_same_numbers_of_answers_are_matched_as_before(tmp_path: Path) -> None:

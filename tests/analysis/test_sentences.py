@@ -52,6 +52,18 @@ def test_nothing_is_said_about_pairs_that_were_not_compared(shop: Workshop) -> N
     assert "Algorithms that share a letter cannot be told apart." in together
 
 
+def test_weights_that_turn_the_difference_around_are_named(shop: Workshop) -> None:
+    """Cases on which b alone is right are few, and count much: McNemar's test, which counts each once, has a ahead."""
+    columns = [{"weight": "50" if case < 20 else "1"} for case in range(200)]
+    good = np.arange(200) >= 20
+    good[:4] = True
+    found = compare_successes(shop.folder, good, ~good, columns=columns, design={"weights": "weight"})
+    text = verdicts(found)
+    assert text.startswith("b is better than a")
+    assert "McNemar's test finds a difference (p < 0.0001), the jackknife one in the opposite direction (p" in text
+    assert "It counts each of them once, and leaves the weights (weight) out." in text
+
+
 @pytest.mark.parametrize(("units", "alike"), [(True, True), (False, False)])
 def test_cases_of_a_unit_are_called_alike_if_they_are(tmp_path: Path, units: bool, alike: bool) -> None:
     """Differences that go together within documents, and differences that cancel there (a negative correlation)."""

@@ -252,6 +252,19 @@ def test_axes_refuse_what_has_no_room_there(data: Workshop) -> None:
     assert labels(curves(data, "wise").plot_scores(ax=both[1])) == ["positives", "negatives", "equal error"]
 
 
+@pytest.mark.parametrize("weights", ["cases", "equal", "w"])
+def test_settings_are_drawn_with_their_rates_by_design(shop: Workshop, weights: str) -> None:
+    rows = [f"c{n},{n},x,{'st'[n < 5]},{1 + 9 * (n % 4 == 0)}" for n in range(20)]
+    design = f'[design]\nstratum = "s"\nweights = "{weights}"\n'
+    shop.script(rows="\n".join(["id,input,expect,s,w", *rows, ""]), sections=design)
+    shop.interface("def answer(case, params):\n    return 'x', float(case.input)\n")
+    result = harness.sweep("toy", params={"threshold": [0, 3, 8, 14]})
+    expected = [row["replication"]["estimate"] for row in result.to_dict()["rows"]]
+    assert len(set(expected)) == 4
+    line, *_ = result.plot().lines
+    assert np.asarray(line.get_ydata()) == pytest.approx(expected)
+
+
 @pytest.mark.slow
 def test_every_kind_of_picture_goes_into_axes(data: Workshop) -> None:
     runs = [data.folder / f"{name}.jsonl" for name in NAMES]

@@ -277,3 +277,15 @@ def test_a_plan_can_be_sent_to_another_process(toy: Workshop, kind: str) -> None
     assert header(toy, "1.jsonl")["algorithm"]["name"] == "sent"
     with pytest.raises(TypeError, match="put it into a file"):
         pickle.dumps(make_plan("toy", echo, PlanOptions()))
+
+
+@pytest.mark.parametrize(("weights", "rate"), [("cases", "rate 0.5000"), ("equal", "unweighted rate 0.5000")])
+def test_a_rate_without_the_weights_of_the_test_is_called_so(shop: Workshop, weights: str, rate: str) -> None:
+    """The variance of repeated answers counts every case once."""
+    rows = ["id,input,expect,s", "a,x,x,s", "b,x,x,s", "c,x,y,s", "d,x,y,t"]
+    shop.script(rows="\n".join([*rows, ""]), sections=f'[design]\nstratum = "s"\nweights = "{weights}"\n')
+    shop.interface("def answer(case, params):\n    return case.input\n")
+    done = shop.call("run", "toy", "--repeat", "2", "-o", "run.jsonl")
+    assert f"2 answers per case: {rate}" in done.err
+    assert shop.call("report", "run.jsonl", "-o", "page.md").status == 0
+    assert f"2 answers per case: {rate}" in (shop.folder / "page.md").read_text(encoding="utf-8")

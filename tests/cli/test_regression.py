@@ -45,6 +45,27 @@ def test_the_rate_may_be_enough(shop: Workshop, least: str, status: int) -> None
     assert f"rate at least {least}: {'FAILED' if status else 'passed'}: rate 0.9500" in done.out
 
 
+@pytest.mark.parametrize("more", [(), ("-o", "kept.jsonl")], ids=["unkept", "kept"])
+@pytest.mark.parametrize(
+    ("weights", "rate"), [("cases", 60 / 80), ("w", 60 / 260), ("equal", 0.5 * 58 / 60 + 0.5 * 2 / 20)]
+)
+def test_the_rate_follows_the_weights_of_the_test(
+    shop: Workshop, weights: str, rate: float, more: tuple[str, ...]
+) -> None:
+    """What is held against `--least` is the rate that `hate rate` gives."""
+    shop.interface("def answer(case, params):\n    return 'a'\n")
+    lines = [
+        f"c{n},x,{'a' if 2 <= n < 62 else 'b'},{'s' if n < 60 else 't'},{1 if 2 <= n < 62 else 10}" for n in range(80)
+    ]
+    shop.write("cases.csv", "\n".join(["id,input,expect,s,w", *lines]) + "\n")
+    head = 'format = 1\n[test]\nname = "toy"\nversion = "1.0"\nsynopsis = "a toy"\ntask = "label"\n'
+    shop.write("toy.hate.toml", f'{head}[cases]\ntable = "cases.csv"\n[design]\nstratum = "s"\nweights = "{weights}"\n')
+    for least, status in ((rate - 0.001, 0), (rate + 0.001, 1)):
+        done = shop.call("test", "toy", "--least", f"{least:.6f}", "--force", *more)
+        assert done.status == status, done.out
+        assert f"rate {rate:.4f}" in done.out.splitlines()[-1]
+
+
 def test_worse_than_a_stored_run_is_what_the_paired_test_says(shop: Workshop) -> None:
     toy(shop, wrong=0)
     shop.run(output="good.jsonl")

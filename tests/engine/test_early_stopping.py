@@ -142,6 +142,16 @@ def test_mistakes_are_a_line(shop: Workshop, words: list[str], message: str) -> 
     assert done.err.count("\n") == 1
 
 
+def test_weights_are_refused_before_anything_runs(shop: Workshop) -> None:
+    rows = ["id,input,expect,w", *(f"c{n},{n},x,{1 + n % 3}" for n in range(9)), ""]
+    shop.script(rows="\n".join(rows), sections='[design]\nweights = "w"\n')
+    shop.interface("def answer(case, params):\n    open('asked', 'w').close()\n    return 'x'\n")
+    done = shop.call("run", "toy", "--stop-when", "width<0.5", "-o", "run.jsonl")
+    assert (done.status, done.err) == (2, "hate: --stop-when is for plain rates; the design of toy has weights\n")
+    assert not (shop.folder / "asked").exists()
+    assert not (shop.folder / "run.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [(["--by", "truth"], "leave out --by"), (["--statistic", "auc"], "for the rate, not for --statistic auc")],

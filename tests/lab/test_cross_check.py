@@ -39,6 +39,25 @@ def test_probabilities_are_of_the_discordant_cases(shop: Workshop) -> None:
     assert bayes["a_better"] + bayes["equivalent"] + bayes["b_better"] == pytest.approx(1)
 
 
+def test_weights_turn_the_probabilities_as_they_turn_the_verdict(shop: Workshop) -> None:
+    """One case in ten counts as much as fifty others, and b is right there; the model, which cannot, says so."""
+    heavy = [case % 10 == 0 for case in range(200)]
+    columns = [{"weight": "50" if one else "1"} for one in heavy]
+    for name in "ab":
+        good = [one == (name == "b") for one in heavy]
+        transcript(shop.folder / f"{name}.jsonl", good, design={"weights": "weight"}, columns=columns)
+    words = ("compare", "a.jsonl", "b.jsonl", "--cross-check")
+    plain, weighted = (
+        shop.call(*words, *more, "--format", "json").json["cross_check"][0]["bayes"]
+        for more in (["--weights", "cases"], [])
+    )
+    assert plain["a_better"] > 0.99
+    assert weighted["b_better"] > 0.99
+    text = shop.call(*words).out
+    assert "The model counts every case once; the verdict and P follow the weights." in text
+    assert "b is better than a" in text
+
+
 def test_a_wider_region_makes_equality_more_probable(shop: Workshop) -> None:
     near, far = (
         shop.call(

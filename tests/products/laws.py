@@ -109,23 +109,23 @@ _TWO_UNITS = ("--stratum", "half", "--psu", "quarter")
 _WEIGHTS = ("--weights", "weight")
 # What is said of gaps between groups is simulated, and moves within the error of that with the last digit of a sum; a
 # bootstrap draws units in the order of their names.
-_SIMULATED = ("gaps", "interactions", "gap_differences", "bootstrap", "bootstrap_no_strata")
+SIMULATED = ("gaps", "interactions", "gap_differences", "bootstrap", "bootstrap_no_strata")
 
 LAWS = {
     "units have other names": Law(renamed("unit", rename=forwards)),
     "units are named the other way around": Law(
-        renamed("quarter", rename=backwards), before=_TWO_UNITS, after=_TWO_UNITS, but=_SIMULATED
+        renamed("quarter", rename=backwards), before=_TWO_UNITS, after=_TWO_UNITS, but=SIMULATED
     ),
     "strata have other names": Law(renamed("stratum", rename=forwards), but=("allocation",)),
     "strata are named the other way around": Law(
-        renamed("half", rename=backwards), before=_TWO_UNITS, after=_TWO_UNITS, but=("allocation", *_SIMULATED)
+        renamed("half", rename=backwards), before=_TWO_UNITS, after=_TWO_UNITS, but=("allocation", *SIMULATED)
     ),
     "cases have other names": Law(_numbered(forwards)),
     "cases are named the other way around": Law(_numbered(backwards)),
     "classes have other names": Law(_other_classes, but=("label", "labels", "truth", "answer")),
     "records are in another order": Law(order=shuffled),
     "all cases weigh one": Law(after=("--weights", "ones"), but=("weights",)),
-    "all weigh seven times as much": Law(_heavier, before=_WEIGHTS, after=_WEIGHTS, but=_SIMULATED),
+    "all weigh seven times as much": Law(_heavier, before=_WEIGHTS, after=_WEIGHTS, but=SIMULATED),
     "only the cases that all runs have": Law(after=("--intersect",)),
     "the seed is said": Law(after=("--seed", "0")),
 }

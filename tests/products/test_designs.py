@@ -201,6 +201,27 @@ def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: A
             assert (found["estimate"], found["se"]) == pytest.approx(expected, abs=1e-9)
 
 
+# A run's own interval is wider where a few cases have most of the weight, or the answers to a case are alike.
+_WIDER = ("weights by stratum", "equal strata of unequal size", "repeats of cases")
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("design", [name for name in DESIGNS if refusal("power", "label", name) is None])
+def test_a_pilot_plans_for_its_own_interval(shop: Workshop, all_runs: AllRuns, design: str) -> None:
+    """As many units as it has get the width that it has, and discordance and rates are by the same weights."""
+    rated = _ask(shop, all_runs, "rate", "label", design, "--statistic", "rate")["transcripts"][:2]
+    units = _ask(shop, all_runs, "power", "label", design)["pilot"]["units"]
+    path, words = all_runs.of("label", *DESIGNS[design].run).paths[0], DESIGNS[design].words
+    done = shop.call("power", path, "--width", "0.2", "--units", str(units), *words, "--format", "json")
+    low, high = rated[0]["measures"]["rate"]["interval"]
+    if design not in _WIDER:
+        assert done.json["width"] == pytest.approx(high - low, rel=0.06)
+    pilot = _ask(shop, all_runs, "power", "label", design, "--difference", "0.3")["pilot"]
+    assert pilot["rates"] == pytest.approx([one["measures"]["rate"]["estimate"] for one in rated])
+    assert pilot["difference"] == pytest.approx(pilot["rates"][0] - pilot["rates"][1])
+    assert pilot["discordance"] >= abs(pilot["difference"]) - 1e-12
+
+
 def by_the_book(design: Design, records: list[Record], values: list[float]) -> tuple[float, float]:
     """A weighted mean and its standard error: over units within strata, linearised; without strata, delete-one."""
     strata, units = _labels(design.stratum, records), _labels(design.psu, records)

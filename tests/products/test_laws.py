@@ -14,7 +14,7 @@ import pytest
 from harness.cli.commands import hate
 from tests.products.calls import CALLS, refusal
 from tests.products.conftest import AllRuns
-from tests.products.laws import LAWS, changed, differences, statistics, without
+from tests.products.laws import LAWS, SIMULATED, changed, differences, statistics, without
 from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs, read_records
 from tests.workshop import Workshop
 
@@ -244,6 +244,49 @@ def _doubled(records: list[Record]) -> list[Record]:
         return record | {"id": f"copy of {record['id']}", "psu": unit, "columns": record["columns"] | {"unit": unit}}
 
     return [*records, *map(copy, records)]
+
+
+# What follows the weights: estimates, curves and what all runs together would reach. Limits, also those of agreement,
+# depend on the number of cases too; McNemar's test and plain rates count every case once.
+_WEIGHED = frozenset(
+    {"estimate", "value", "se", "df", "oracle", "majority", "threshold", "auc", "eer", "average_precision"}
+    | {"fpr", "tpr", "fnr", "precision", "recall", "rates", "fppi"}
+)
+
+
+def _weighed(node: Any, at: str = "", last: str = "") -> Iterator[tuple[str, Any]]:
+    """The numbers of an answer that follow the weights, with where they are; `last` is the name of a number or list."""
+    if isinstance(node, list):
+        for number, one in enumerate(node):
+            yield from _weighed(one, f"{at}[{number}]", last)
+    elif isinstance(node, dict):
+        for key in node.keys() - {"agreement", *SIMULATED}:
+            yield from _weighed(node[key], f"{at}.{key}", key)
+    elif last in _WEIGHED:
+        yield at, node
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("subject", "question"), [one for one in QUESTIONS if one[1] not in ("methods", "anova")])
+def test_a_weight_is_a_number_of_copies(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
+    """Each in the unit of its original."""
+
+    def copied(records: list[Record]) -> list[Record]:
+        return [
+            record | {"id": f"{record['id']}, copy {copy}"}
+            for record in records
+            for copy in range(int(record["columns"]["weight"]))
+        ]
+
+    call = CALLS[question]
+    paths = all_runs.of(subject).paths[: call.runs]
+    count = sum(int(record["columns"]["weight"]) for record in read_records(paths[0]))
+    words = [*call.words, *(["--statistic", ",".join(statistics(subject))] if question == "rate" else [])]
+    weighed = changed(paths, shop.folder / "weighed")
+    copies = changed(paths, shop.folder / "copies", order=copied, header=_of_cases(count))
+    one = _ask(shop, call.command, *weighed, *words, "--weights", "weight")
+    other = _ask(shop, call.command, *copies, *words)
+    assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
 
 
 @pytest.mark.sampled(5)

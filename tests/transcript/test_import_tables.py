@@ -100,6 +100,27 @@ def test_the_positive_class_can_be_named(shop: Workshop) -> None:
     assert outcomes(records) == {"1": "FP", "2": "TP", "3": "TN"}
 
 
+@pytest.mark.parametrize(
+    ("scores", "more", "noted"),
+    [
+        ((0.9, 0.2, 0.6, 0.7), (), False),
+        ((0.9, 0.6, 0.6, 0.6), (), False),
+        ((0.9, 0.8, 0.6, 0.6), (), True),  # how sure the answer is, as `predict_proba(x).max(axis=1)` has it
+        ((0.9, 0.8, 0.6, 0.6), ("--success-at", "0.5"), False),
+        (("", 0.8, 0.6, ""), (), False),
+    ],
+)
+def test_scores_that_contradict_the_predictions_are_noted(
+    shop: Workshop, scores: tuple[object, ...], more: tuple[str, ...], noted: bool
+) -> None:
+    rows = zip((1, 0, 1, 0), (1, 0, 0, 1), scores, strict=True)
+    text = "\n".join(f"r{n},{true},{predicted},{score}" for n, (true, predicted, score) in enumerate(rows))
+    shop.write("p.csv", f"id,y_true,y_pred,y_score\n{text}\n")
+    done = shop.call("import", "p.csv", *more)
+    assert done.status == 0, done.err
+    assert ("an answer '0' has the score 0.8, and an answer '1' only 0.6" in done.err) == noted
+
+
 def test_scores_without_predictions_need_a_threshold(shop: Workshop) -> None:
     text = "\n".join(",".join(row.split(",")[:2] + row.split(",")[3:4]) for row in DETECTION.splitlines()[:-1])
     shop.write("p.csv", text)

@@ -59,8 +59,9 @@ class CrossCheckExtension(SuccessExtension):
 
 def _opinion(comparison: Comparison, pair: Pair, rope: float) -> SecondOpinion:
     effect = pair.design_effect if pair.design_effect else 1.0
+    both, only_a, only_b, neither = (share * comparison.aligned.n for share in comparison.shares(pair))
     posterior = discordant_posterior(
-        pair.n_sf, pair.n_fs, pair.n_ff + pair.n_sf + pair.n_fs + pair.n_ss, rope=rope, design_effect=max(effect, 1.0)
+        only_a, only_b, only_a + only_b + both + neither, rope=rope, design_effect=max(effect, 1.0)
     )
     mixed = _mixed(comparison, pair)
     a, b = (comparison.names[run] for run in (pair.a, pair.b))
@@ -157,6 +158,8 @@ def _blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[B
         "the two are within that, and that the second is better by more (Dirichlet prior, counts divided by the design "
         "effect).",
     ]
+    if comparison.sampling.weights != "cases":
+        basis.append("The model counts every case once; the verdict and P follow the weights.")
     lines = _disagreements(comparison, opinions) or ["The model and the verdicts agree."]
     return [Heading("Second opinions"), table_of(opinions, columns), Paragraphs([*basis, *lines])]
 
@@ -174,9 +177,10 @@ def _disagreements(comparison: Comparison, opinions: Sequence[SecondOpinion]) ->
                 f"{both}: the model has no finite estimate, because one side wins all discordant cases, or none."
             )
         elif opinion.agree is False:
-            p = opinion.mixed.p_value
-            shown = "a difference" if p <= comparison.alpha else "no difference"
-            other = "a difference" if pair.p_decisive <= comparison.alpha else "none"
+            p, leader = opinion.mixed.p_value, comparison.leader(pair)
+            ahead = opinion.a if opinion.mixed.log_odds > 0 else opinion.b
+            shown = f"{ahead} ahead" if p <= comparison.alpha else "no difference"
+            other = "none" if leader is None or pair.p_decisive > comparison.alpha else comparison.names[leader]
             lines.append(
                 f"{both}: the opinions disagree; the model shows {shown} ({p_text(p)}), the verdict "
                 f"{other} ({p_text(pair.p_decisive)}). The verdict rests on fewer assumptions: the model takes "

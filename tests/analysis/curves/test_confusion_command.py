@@ -65,6 +65,30 @@ def test_rows_are_truth_and_columns_answers(shop: Workshop) -> None:
     assert "Every record counts once." in table
 
 
+def test_what_weights_change_is_said(shop: Workshop) -> None:
+    """Three cases of a class, of which the one with weight 8 is right; the matrix counts them all the same."""
+    records = [
+        {
+            "id": f"c{k}",
+            "outcome": "FN",
+            "positive": True,
+            "expect": "a",
+            "actual": "ab"[k > 0],
+            "columns": {"w": str(w)},
+        }
+        for k, w in enumerate((8, 1, 1))
+    ]
+    records[0]["outcome"] = "TP"
+    path = file(shop, records)
+    plain, weighted = (confusion(shop, path, "--weights", weights) for weights in ("cases", "w"))
+    assert plain["matrix"] == weighted["matrix"]
+    rates = [found["transcripts"][0]["recall"][0]["rate"] for found in (plain, weighted)]
+    assert rates == pytest.approx([1 / 3, 0.8])
+    said = "The rates of classes follow the weights (w); counts, and shares of them, do not."
+    assert said in shop.call("confusion", path, "--weights", "w").out
+    assert "weights" not in shop.call("confusion", path).out
+
+
 def test_answers_below_the_threshold_are_refusals(shop: Workshop) -> None:
     path = file(shop, RECORDS, params={"threshold": 0.0})
     assert confusion(shop, path)["matrix"][4] == [0, 0, 1, 0, 0, 1]

@@ -1,6 +1,7 @@
 """Predictions as scikit-learn users save them: y_true and y_pred, and y_score or proba_CLASS if there are scores."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class Predictions:
             params={} if at is None else {"threshold": at},
             verdict=CORRECT,
             graded=False,
+            notes=[*self.imported.notes, *(facts.contradiction(label) if label is not None and at is None else ())],
         )
 
     def _has_probability(self, label: str) -> bool:
@@ -130,6 +132,8 @@ class _LabelFacts:
         self.scored = False
         self.true: set[str] = set()
         self.predicted: set[str] = set()
+        # The lowest and the highest score of answers with this label.
+        self._scores: dict[str, tuple[float, float]] = {}
 
     def add(self, block: Sequence[ImportedAnswer]) -> None:
         true = {result.expect for result in block}
@@ -139,6 +143,25 @@ class _LabelFacts:
             self.true |= true
         if len(self.predicted) < _MAX_LABELS_KNOWN:
             self.predicted |= {result.actual for result in block if result.actual is not None}
+        for result in block:
+            if result.score is not None and result.actual in self.predicted:
+                low, high = self._scores.get(result.actual, (result.score, result.score))
+                self._scores[result.actual] = min(low, result.score), max(high, result.score)
+
+    def contradiction(self, label: str) -> list[str]:
+        """A note if scores cannot be those of a class, since a prediction of another one has a higher score."""
+        lowest, _ = self._scores.get(label, (math.inf, 0.0))
+        other, (_, highest) = max(
+            ((name, ends) for name, ends in self._scores.items() if name != label),
+            key=lambda item: item[1][1],
+            default=(label, (0.0, -math.inf)),
+        )
+        if lowest >= highest:
+            return []
+        return [
+            f"an answer '{other}' has the score {highest:g}, and an answer '{label}' only {lowest:g}: if scores are "
+            f"how sure an answer is, and not how much speaks for '{label}', curves and areas of them are wrong"
+        ]
 
 
 def label_text(text: str) -> str:
