@@ -95,7 +95,7 @@ def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
             zorder=5,
         )
         axes.set(xlabel=picture.name(param), ylabel=picture.name(chart.words, 40))
-        _note(picture, chart.note)
+        picture.note(chart.note)
         picture.legend()
     return picture
 
@@ -161,13 +161,8 @@ def _plot_grid(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
             larger=chart.larger_is_better,
         )
         picture.axes.set(xlabel=picture.name(x), ylabel=picture.name(y))
-        _note(picture, chart.note)
+        picture.note(chart.note)
     return picture
-
-
-def _note(picture: Picture, text: str) -> None:
-    if text:
-        picture.note(text, SMALL)
 
 
 def plot_power(plan: PowerPlan, options: PictureOptions | None = None, ax: "Axes | None" = None) -> Picture:
