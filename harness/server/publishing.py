@@ -327,7 +327,7 @@ def _publish_blind(
 
 def _write_pages(site: Path, private: Path, progress: Progress) -> "PageCount":
     try:
-        from harness.server.static_pages import StaticSite
+        from harness.server.static_pages import write_pages
     except ImportError as error:
         raise missing_extra("pages need", error, "serve") from None
-    return StaticSite(site, private if private.is_dir() else None).write(progress)
+    return write_pages(site, private if private.is_dir() else None, progress)
