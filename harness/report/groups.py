@@ -72,14 +72,10 @@ def value_table(breakdown: Breakdown, names: Sequence[str], replication: Replica
     """A column for each run, with intervals if there is room for them."""
     level, wide = percent(replication.confidence), len(names) <= MAX_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
-    rows: list[list[Cell]] = [
-        [
-            group.label,
-            group.cases,
-            *(cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1]),
-        ]
-        for group in breakdown.groups
-    ]
+    rows: list[list[Cell]] = []
+    for group in breakdown.groups:
+        cells = (cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1])
+        rows.append([group.label, group.cases, *cells])
     return Table([breakdown.column, "cases", *columns], rows)
 
 
@@ -212,9 +208,8 @@ def _interactions(breakdown: Breakdown, names: Sequence[str], pairs: Pairs, repl
             reason = why_untested(interaction.test, "groups")
             lines.append(f"It was not tested whether {between} changes with {breakdown.column}: {reason}.")
             continue
-        verdict = (
-            "changes with" if interaction.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
-        )
+        shown = interaction.p_adjusted <= 1 - replication.confidence
+        verdict = "changes with" if shown else "was not shown to change with"
         lines.append(f"T{between[1:]} {verdict} {breakdown.column} (Wald's test, {p_text(interaction.p_adjusted)}).")
     return lines
 

@@ -185,10 +185,8 @@ def _over_rank(picture: Picture, axes: "Axes", result: PermutedRates) -> None:
         axes.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
         axes.plot(ranks, [rate.mean for rate in rates], label=picture.name(name), marker=".", markersize=4, **style)
     axes.set_xticks([rate.rank for rate in result.rates[0]] if len(result.rates[0]) <= 12 else axes.get_xticks())
-    axes.set(
-        xlabel=picture.name("rank"), ylabel=f"{picture.name('rate')}, {percent(result.options.confidence)} interval"
-    )
-    axes.set_xlim(1 - 0.1, len(result.rates[0]) + 0.1)
+    axes.set(xlabel=picture.name("rank"), xlim=(1 - 0.1, len(result.rates[0]) + 0.1))
+    axes.set_ylabel(f"{picture.name('rate')}, {percent(result.options.confidence)} interval")
 
 
 def _histograms(
@@ -199,9 +197,8 @@ def _histograms(
         bars = Counter(count // wide for count in by_experiment)
         bins = range(min(bars) - 1, max(bars) + 2)
         x = [(position * wide + (wide - 1) / 2) / people for position in bins]
-        axes.plot(
-            x, [bars[position] / len(by_experiment) for position in bins], label=label, **line(first_style + number)
-        )
+        shares = [bars[position] / len(by_experiment) for position in bins]
+        axes.plot(x, shares, label=label, **line(first_style + number))
 
 
 def _labels(picture: Picture, axes: "Axes", what: str) -> None:

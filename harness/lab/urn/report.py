@@ -77,7 +77,34 @@ class UrnResult(PictureResult):
         return plain_table_of(self.experiment.rows, _columns(), Output.CSV)
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
-        return plot_urn(self.experiment, options, ax)
+        """As the paper draws it: over the runs if there are several, else over the thresholds."""
+        experiment = self.experiment
+        by_run = experiment.options.runs > 1
+        # Of several runs, those of one threshold.
+        rows = [row for row in experiment.rows if not by_run or row.threshold == experiment.rows[0].threshold]
+        thresholds = [number if row.threshold is None else row.threshold for number, row in enumerate(rows)]
+        x = [float(row.run) for row in rows] if by_run else [float(threshold) for threshold in thresholds]
+        has_thresholds = rows[0].threshold is not None
+        title = [f"groups by {experiment.options.group}"]
+        title += ["different ones in every trial"] if experiment.options.resample is not None else []
+        title += [f"{', '.join(experiment.options.shuffle)} shuffled"] if experiment.options.shuffle else []
+        with Picture(options, ax, height=2.5) as picture:
+            axes = picture.axes
+            marker = "o" if len(rows) < 4 else None
+            for design, (name, colour, dashes) in LOOKS.items():
+                y = _above([row.mixing.predicted[design] for row in rows])
+                look: dict[str, Any] = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 3}
+                axes.plot(x, y, label=picture.name(name), **look)
+            y = _above([row.mixing.sample_variance for row in rows])
+            look = {"color": SAMPLE, "marker": marker, "markersize": 4, "linewidth": 1.5}
+            axes.plot(x, y, label=picture.name("sample variance"), **look)
+            logarithmic(axes, "y", dense=True)
+            if by_run or not has_thresholds:
+                axes.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
+            label = "run" if by_run else "threshold" if has_thresholds else ""
+            axes.set(xlabel=picture.name(label), ylabel=picture.name("variance of the rate"))
+            picture.legend(inside=False, title=safe("; ".join(title)))
+        return picture
 
 
 def _columns(*, several: bool = False) -> list[Column[UrnRow]]:
@@ -233,43 +260,6 @@ SAMPLE = COLOURS[1]
 MAX_TICKS = 8
 
 
-def plot_urn(experiment: UrnExperiment, options: PictureOptions, ax: "Axes | None") -> Picture:
-    """Over the runs if there are several, else over the thresholds."""
-    by_run = experiment.options.runs > 1
-    # Of several runs, those of one threshold.
-    rows = [row for row in experiment.rows if not by_run or row.threshold == experiment.rows[0].threshold]
-    has_thresholds = rows[0].threshold is not None
-    x = [
-        float(row.run if by_run else number if row.threshold is None else row.threshold)
-        for number, row in enumerate(rows)
-    ]
-    label = "run" if by_run else "threshold" if has_thresholds else ""
-    with Picture(options, ax, height=2.5) as picture:
-        axes = picture.axes
-        marker = "o" if len(rows) < 4 else None
-        for design, (name, colour, dashes) in LOOKS.items():
-            y = _above([row.mixing.predicted[design] for row in rows])
-            axes.plot(x, y, label=picture.name(name), color=colour, linestyle=dashes, marker=marker, markersize=3)
-        y = _above([row.mixing.sample_variance for row in rows])
-        axes.plot(x, y, label=picture.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
-        logarithmic(axes, "y", dense=True)
-        if by_run or not has_thresholds:
-            axes.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
-        axes.set(xlabel=picture.name(label), ylabel=picture.name("variance of the rate"))
-        picture.legend(inside=False, title=safe(_title(experiment)))
-    return picture
-
-
 def _above(values: Sequence[float]) -> list[float]:
     """Without 0, which a logarithmic axis cannot show."""
     return [value if value > 0 else float("nan") for value in values]
-
-
-def _title(experiment: UrnExperiment) -> str:
-    options = experiment.options
-    parts = [f"groups by {options.group}"]
-    if options.resample is not None:
-        parts.append("different ones in every trial")
-    if options.shuffle:
-        parts.append(f"{', '.join(options.shuffle)} shuffled")
-    return "; ".join(parts)

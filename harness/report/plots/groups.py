@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.breakdown import Breakdown
 from harness.errors import UsageError
@@ -75,13 +75,8 @@ def _groups(picture: Picture, breakdown: Breakdown) -> None:
     labels = [picture.name(group.label) for group in breakdown.groups]
     # Seven letters of a label fit into a third of an inch.
     slanted = max(map(len, labels)) * len(labels) > 14 * (picture.width - MARGINS)
-    axes.set_xticks(
-        range(len(labels)),
-        labels,
-        rotation=40 if slanted else 0,
-        ha="right" if slanted else "center",
-        rotation_mode="anchor",
-    )
+    turned: dict[str, Any] = {"rotation": 40, "ha": "right"} if slanted else {"rotation": 0, "ha": "center"}
+    axes.set_xticks(range(len(labels)), labels, rotation_mode="anchor", **turned)
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
