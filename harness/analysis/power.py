@@ -427,15 +427,5 @@ def power_json(plan: PowerPlan) -> dict[str, Any]:
 
 
 def _pilot_json(pilot: Pilot) -> dict[str, Any]:
-    return {
-        "names": pilot.names,
-        "cases": round(pilot.cases / pilot.answers),
-        "units": pilot.units,
-        "strata": pilot.strata,
-        "df": pilot.df,
-        "rates": pilot.rates,
-        "difference": pilot.difference,
-        "discordance": pilot.discordance,
-        "icc": pilot.icc,
-        "design_effect": pilot.design_effect,
-    }
+    names = ("names", "cases", "units", "strata", "df", "rates", "difference", "discordance", "icc", "design_effect")
+    return {name: getattr(pilot, name) for name in names} | {"cases": round(pilot.cases / pilot.answers)}

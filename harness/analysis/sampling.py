@@ -17,6 +17,7 @@ from harness.script.design import read_weights
 from harness.script.schema import is_table
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, positions_in_order
 from harness.stats.estimate import Estimate
+from harness.stats.gaps import GapDifference
 from harness.stats.replication.sample import LoneStratum, Sample, UnitInTwoStrata, make_sample
 from harness.transcript.columns import Coded
 from harness.transcript.format import Header
@@ -312,7 +313,7 @@ def replication_json(estimate: Estimate | None, sampling: Sampling) -> dict[str,
     }
 
 
-def estimate_json(estimate: Estimate | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
+def estimate_json(estimate: Estimate | GapDifference | None, *fields: str, value: str = "estimate") -> dict[str, Any]:
     """The number under the key `value`, and the named fields of its error; nulls without an estimate."""
     if estimate is None:
         return dict.fromkeys((value, *fields))

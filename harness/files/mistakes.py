@@ -1,9 +1,13 @@
 """The mistakes in a file, collected to be reported together, and the lines of TOML keys."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
-from harness.errors import HateError, ScriptError
+from harness.errors import HateError, ScriptError, UsageError
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 _HEADER = re.compile(r"^\s*+\[{1,2}+([^\]]++)\]")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -55,6 +59,22 @@ def _opened(value: str) -> str:
         if value.lstrip().startswith(quotes) and value.count(quotes) == 1:
             return quotes
     return ""
+
+
+def made_of_all(items: Collection[Item], make: Callable[[Item], Made], *, cannot: str) -> list[Made]:
+    """What is made of each; the mistakes in all of them are one error, which says what they cannot be."""
+    made: list[Made] = []
+    mistakes: list[HateError] = []
+    for item in items:
+        try:
+            made.append(make(item))
+        except HateError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise UsageError("\n  ".join([f"{len(mistakes)} of {len(items)} cannot be {cannot}", *map(str, mistakes)]))
+    return made
 
 
 MAX_SHOWN = 20

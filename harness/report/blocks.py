@@ -158,22 +158,31 @@ class Audience(Flag):
     PROGRAMS = auto()
 
 
+class Output(Flag):
+    """Where a column is shown, if the JSON of a list is made of its columns too."""
+
+    TABLE = auto()
+    CSV = auto()
+    JSON = auto()
+
+
 @dataclass(frozen=True)
 class Column(Generic[Item]):
     """What is known of each item of a list, declared once for all tables, CSV and JSON.
 
     name    for programs: a key of JSON, a column of CSV
     value   of an item: a function, or the path of an attribute, such as `estimate.se`; the name if nothing is said
-    shown   where it is shown: members of `Audience`, or of an enumeration of the list's own
+    shown   where it is shown: members of `Audience`, of `Output`, or of an enumeration of the list's own
     head    for people; the name if nothing is said
-    form    of a number or an interval for people, as `Number` has it; without one, cells are as they are
+    form    of a number or an interval for people, as `Number` has it; a function if it is not the same for all items;
+            without one, cells are as they are
     """
 
     name: str
     value: Callable[[Item], Any] | str = ""
     shown: Flag = Audience.PEOPLE | Audience.PROGRAMS
     head: str = ""
-    form: str = ""
+    form: Callable[[Item], str] | str = ""
 
     @property
     def getter(self) -> Callable[[Item], Any]:
@@ -197,21 +206,23 @@ class Column(Generic[Item]):
 
 
 def table_of(
-    items: Iterable[Item],
-    columns: Sequence[Column[Item]],
-    which: Flag = Audience.PEOPLE,
-    *,
-    missing: Cell = None,
+    items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PEOPLE, *, missing: Cell = None
 ) -> Table:
     """One of the tables of a list, for people; `missing` stands where a bare number is not known."""
     shown = [column for column in columns if which in column.shown]
-    makers = [(column.getter, column.form) for column in shown]
-    rows = [[_cell(get(item), form, missing) for get, form in makers] for item in items]
-    return Table([column.head or column.name for column in shown], rows)
+    return Table([column.head or column.name for column in shown], _cells(items, shown, missing))
+
+
+def _cells(items: Iterable[Item], columns: Sequence[Column[Item]], missing: Cell) -> list[list[Cell]]:
+    """The rows of a table for people."""
+    makers = [(column.getter, column.form) for column in columns]
+    return [
+        [_cell(get(item), form if isinstance(form, str) else form(item), missing) for get, form in makers]
+        for item in items
+    ]
 
 
 def _cell(value: Any, form: str, missing: Cell) -> Cell:
-    """A value in a table for people."""
     if isinstance(value, Interval):
         return Limits(value.low, value.high, form or ".4f")
     if form:
@@ -234,9 +245,10 @@ def plain_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which
     return Table([column.name for column in shown], [[get(item) for get in getters] for item in items])
 
 
-def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]], which: Flag = Audience.PROGRAMS) -> Table:
-    """The same, of columns whose values are cells for people: numbers with all digits, an interval as two of them."""
-    return plain_table_of(items, columns, which).tidied()
+def tidy_table_of(items: Iterable[Item], columns: Sequence[Column[Item]]) -> Table:
+    """A table for programs: numbers that have a form with all digits if they are finite, an interval as two of them."""
+    shown = [column for column in columns if Audience.PROGRAMS in column.shown]
+    return Table([column.name for column in shown], _cells(items, shown, None)).tidied()
 
 
 def in_columns(table: Table) -> Iterator[list[tuple[Cell, ...]]]:

@@ -25,16 +25,13 @@ def brief_text(
     lines = [_cut(safe(f"<{name}> {title}".rstrip()))]
     tables = [block for block in blocks if isinstance(block, Table)]
     # A table with intervals says more than one of counts.
-    chosen = next(filter(_has_limits, tables), tables[0] if tables else None)
+    with_limits = (table for table in tables if any(isinstance(cell, Limits) for cell in next(iter(table.rows), ())))
+    chosen = next(with_limits, tables[0] if tables else None)
     lines += [f" {row}" for row in ([] if chosen is None else _rows(chosen, rows))]
     texts = [*cautions, *next((block.texts for block in blocks if isinstance(block, Paragraphs)), ())]
     # The begin of every sentence says more than the whole of the first.
     lines += [_cut(f" {safe(text)}") for text in texts[:MAX_SENTENCES]]
     return "\n".join([*lines, f" more: {further}"])
-
-
-def _has_limits(table: Table) -> bool:
-    return any(isinstance(cell, Limits) for cell in next(iter(table.rows), ()))
 
 
 def _rows(table: Table, total: int | None) -> list[str]:

@@ -25,12 +25,8 @@ MAX_ITEMS = 10
 def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
     """Agreement, win rates, costs, groups and items."""
     wins = win_blocks(comparison) if pairs else []
-    return [
-        *agreement_blocks(comparison),
-        *wins,
-        *resource_blocks(comparison, pairs=pairs),
-        *requested_blocks(comparison),
-    ]
+    costs = resource_blocks(comparison, pairs=pairs)
+    return [*agreement_blocks(comparison), *wins, *costs, *requested_blocks(comparison)]
 
 
 def requested_blocks(comparison: Comparison) -> list[Block]:
@@ -107,26 +103,18 @@ def agreement_blocks(comparison: Comparison) -> list[Block]:
     if agreement is None:
         return []
     a, b = agreement.names
+    limits = {"mean difference": agreement.bias, "lower limit": agreement.low, "upper limit": agreement.high}
     rows: list[list[Cell]] = [
         [what, Number(estimate.value, ".4g"), Number(estimate.se, ".4g"), interval_cell(estimate.interval, ".4g")]
-        for what, estimate in (
-            ("mean difference", agreement.bias),
-            ("lower limit", agreement.low),
-            ("upper limit", agreement.high),
-        )
+        for what, estimate in limits.items()
     ]
-    share = percent(AGREEING)
-    return [
-        Heading(f"Agreement of the answers: {a} - {b}"),
-        Table(["", "value", "se", f"{percent(comparison.confidence)} interval"], rows),
-        Paragraphs(
-            [
-                f"The limits of agreement are 1.96 standard deviations ({agreement.sd:.4g}) from the mean difference "
-                f"of {agreement.differences.size:,} answers: {share} of the differences lie between them if they are "
-                "roughly normal (Bland and Altman 1986)."
-            ]
-        ),
-    ]
+    meaning = (
+        f"The limits of agreement are 1.96 standard deviations ({agreement.sd:.4g}) from the mean difference of "
+        f"{agreement.differences.size:,} answers: {percent(AGREEING)} of the differences lie between them if they are "
+        "roughly normal (Bland and Altman 1986)."
+    )
+    table = Table(["", "value", "se", f"{percent(comparison.confidence)} interval"], rows)
+    return [Heading(f"Agreement of the answers: {a} - {b}"), table, Paragraphs([meaning])]
 
 
 def margin_blocks(comparison: Comparison) -> list[Block]:
@@ -141,41 +129,34 @@ def margin_blocks(comparison: Comparison) -> list[Block]:
 
 def item_blocks(comparison: Comparison, items: ItemAnalysis) -> list[Block]:
     """Which cases tell the runs apart, and how stable their order is."""
-    level = percent(comparison.confidence)
     ranks: list[list[Cell]] = [
         [run.name, run.rank, Limits(*run.interval, "d"), run.first]
         for run in sorted(items.ranks, key=lambda run: (run.rank, -run.first))
     ]
+    solved = (
+        f"{items.all_solve:,} cases are solved by all and {items.none_solves:,} by none: they carry no information "
+        f"about the order. {items.some_solve:,} are solved by some."
+    )
     blocks: list[Block] = [
         Heading("Which cases tell them apart"),
-        Paragraphs(
-            [
-                f"{items.all_solve:,} cases are solved by all and {items.none_solves:,} by none: they carry no "
-                f"information about the order. {items.some_solve:,} are solved by some."
-            ]
-        ),
-        Table(["name", "rank", f"rank {level}", "share first"], ranks),
+        Paragraphs([solved]),
+        Table(["name", "rank", f"rank {percent(comparison.confidence)}", "share first"], ranks),
         Paragraphs([f"Ranks in {items.draws:,} bootstrap draws of units within strata, seed {items.seed}."]),
     ]
     known = [item for item in items.cases if item.discrimination is not None]
     if not known:
-        return [
-            *blocks,
-            Paragraphs(["It takes at least three transcripts to say how well a single case tells them apart."]),
-        ]
-    blocks.append(_item_table("best", known[:MAX_ITEMS]))
+        few = "It takes at least three transcripts to say how well a single case tells them apart."
+        return [*blocks, Paragraphs([few])]
+    blocks.append(_item_table("best", known))
     against = [item for item in reversed(known) if item.discrimination is not None and item.discrimination < 0]
     if against:
-        blocks.append(_item_table("worst", against[:MAX_ITEMS]))
-        count = len(against)
-        blocks.append(
-            Paragraphs([f"{count:,} cases are more often solved by the worse algorithms: check their ground truth."])
-        )
+        wrong = f"{len(against):,} cases are more often solved by the worse algorithms: check their ground truth."
+        blocks += [_item_table("worst", against), Paragraphs([wrong])]
     return blocks
 
 
 def _item_table(which: str, items: list[ItemStatistics]) -> Table:
-    rows: list[list[Cell]] = [[item.id, item.solved, item.discrimination] for item in items]
+    rows: list[list[Cell]] = [[item.id, item.solved, item.discrimination] for item in items[:MAX_ITEMS]]
     return Table([f"{which} discriminating case", "solved by", "discrimination"], rows)
 
 

@@ -179,9 +179,7 @@ def _margin_json(test: MarginTest | None) -> dict[str, Any] | None:
     raw, kinds = test.equivalence, ("not_inferior", "not_superior", "equivalent")
     p_values = {kind: getattr(test, f"p_{kind}") for kind in kinds}
     return {
-        "margin": raw.margin,
-        "alpha": raw.alpha,
-        "interval": raw.interval,
+        **{name: getattr(raw, name) for name in ("margin", "alpha", "interval")},
         **{f"p_{kind}": getattr(raw, f"p_{kind}") for kind in kinds},
         **{f"p_{kind}_adjusted": p for kind, p in p_values.items()},
         **{kind: p <= raw.alpha for kind, p in p_values.items()},

@@ -91,23 +91,17 @@ def _cost_columns(name: str, level: str) -> list[Column[RunSummary]]:
     """The mean cost of an answer: a key of JSON, and two columns of a table."""
     unit, scale = _UNITS[name]
 
-    def interval(run: RunSummary) -> Interval | None:
+    def interval(run: RunSummary, scale: float = 1.0) -> Interval | None:
         mean = getattr(run, name)
-        return None if mean is None or mean.interval is None or not mean.se > 0 else mean.interval
-
-    def scaled(run: RunSummary) -> Interval | None:
-        limits = interval(run)
-        return None if limits is None else Interval(limits.low / scale, limits.high / scale)
+        known = mean is not None and mean.interval is not None and mean.se > 0
+        return Interval(mean.interval.low / scale, mean.interval.high / scale) if known else None
 
     def record(run: RunSummary) -> dict[str, Any] | None:
         mean = getattr(run, name)
         if mean is None:
             return None
-        return {
-            "cases": run.answers_with(name),
-            **estimate_json(mean, "se", "df", value="mean"),
-            "interval": interval(run),
-        }
+        numbers = estimate_json(mean, "se", "df", value="mean")
+        return {"cases": run.answers_with(name), **numbers, "interval": interval(run)}
 
     def scaled_mean(run: RunSummary) -> float | None:
         mean = getattr(run, name)
@@ -116,7 +110,7 @@ def _cost_columns(name: str, level: str) -> list[Column[RunSummary]]:
     return [
         Column(name, record, shown=_JSON),
         Column("mean", scaled_mean, shown=RunOutput.COSTS, head=f"{unit} per case", form=".4g"),
-        Column("interval", scaled, shown=RunOutput.COSTS, head=f"{unit} {level}", form=".4g"),
+        Column("interval", lambda run: interval(run, scale), shown=RunOutput.COSTS, head=f"{unit} {level}", form=".4g"),
     ]
 
 

@@ -26,13 +26,14 @@ def curve_chart(view: CurveView, curves: Sequence[Curve], confidence: float, axe
     first, pair = curves[0], view.axes[axes or next(iter(view.axes))]
     x, y = view.x.limits(view.x, pair.x, curves), view.y.limits(view.y, pair.y, curves)
     bands = f" with {percent(confidence)} bands" if any(curve.bands for curve in curves) else ""
+    data = [curve_data(curve, confidence) for curve in curves]
     return Chart(
         caption=f"{view.title}{bands}",
         description=view.description,
         x=x,
         y=y,
-        series=[_series(view, curve, x, curve_data(curve, confidence).remarks) for curve in curves],
-        data=curve_table([curve_data(curve, confidence) for curve in curves]),
+        series=[_series(view, curve, x, of.remarks) for curve, of in zip(curves, data, strict=True)],
+        data=curve_table(data),
         diagonal=pair.diagonal,
         # The precision of whoever accepts everything.
         levels=[first.sizes["positives"] / sum(first.sizes.values())]

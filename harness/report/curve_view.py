@@ -83,19 +83,16 @@ def upper_rate_axis(axis: ViewAxis, scale: str, curves: Sequence[Curve]) -> Char
 
 # What is drawn around a curve
 
+BandMaker = Callable[["Curve", Columns], Band | None]
+
 
 def no_band(_curve: Curve, _columns: Columns) -> Band | None:
     return None
 
 
-def recall_band(_curve: Curve, columns: Columns) -> Band | None:
-    """Limits of the recall at each point."""
-    return Band(columns, "fppi", "low", "high")
-
-
-def rank_band(_curve: Curve, columns: Columns) -> Band | None:
-    """Limits of the rate at each rank."""
-    return Band(columns, "rank", "low", "high")
+def band_over(x: str) -> BandMaker:
+    """Limits of y at each x."""
+    return lambda _curve, columns: Band(columns, x, "low", "high")
 
 
 def tpr_band(curve: Curve, columns: Columns) -> Band | None:
@@ -154,7 +151,7 @@ class CurveView:
     x: ViewAxis
     y: ViewAxis
     axes: Mapping[str, AxisPair] = field(default_factory=lambda: {"linear": AxisPair()})
-    band: Callable[[Curve, Columns], Band | None] = no_band
+    band: BandMaker = no_band
     step: str = ""
     summaries: Sequence[str] = ("auc", "eer")
     legend: str = "auc"

@@ -92,11 +92,13 @@ def mean_table(curves: Sequence[Curve]) -> Table:
     rows: list[list[Cell]] = []
     for curve in curves:
         for mean in curve.means:
-            axes = (
-                None if mean.ellipse is None else f"{mean.ellipse.half_axes[0]:.4f} x {mean.ellipse.half_axes[1]:.4f}"
-            )
-            angle = None if mean.ellipse is None else f"{math.degrees(mean.ellipse.angle):.0f}°"
-            rows.append([curve.name, threshold_text(mean.threshold), mean.fpr, mean.tpr, axes or "-", angle or "-"])
+            axes, angle = "-", "-"
+            if (ellipse := mean.ellipse) is not None:
+                axes, angle = (
+                    " x ".join(f"{axis:.4f}" for axis in ellipse.half_axes),
+                    f"{math.degrees(ellipse.angle):.0f}°",
+                )
+            rows.append([curve.name, threshold_text(mean.threshold), mean.fpr, mean.tpr, axes, angle])
     return Table(["name", "threshold", "fpr", "tpr", "half axes", "angle"], rows)
 
 

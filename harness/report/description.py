@@ -75,11 +75,8 @@ def facts_page(facts: dict[str, Any], expansion: Expansion | None) -> str:
 
 def description_page(facts: dict[str, Any]) -> str:
     """What the author says about the test, in Markdown."""
-    return safe_lines(
-        "\n".join(
-            [f"# {facts['name']} {facts['version']}", "", facts["synopsis"], "", facts["description"].strip(), ""]
-        )
-    )
+    title = f"# {facts['name']} {facts['version']}"
+    return safe_lines("\n".join([title, "", facts["synopsis"], "", facts["description"].strip(), ""]))
 
 
 def facts_text(facts: dict[str, Any], expansion: Expansion | None, columns: int) -> str:

@@ -32,17 +32,7 @@ from harness.report.blocks import (
 )
 from harness.report.terminal import padded, padded_column, terminal_table, widest
 from harness.report.tex import tex_document
-from harness.report.text import (
-    html,
-    json_text,
-    last_field,
-    markdown,
-    one_word,
-    safe,
-    spreadsheet,
-    width,
-    wrapped,
-)
+from harness.report.text import html, json_text, last_field, markdown, one_word, safe, spreadsheet, width, wrapped
 
 # Piped text is not cut to the width of a terminal.
 _UNLIMITED = 400

@@ -1,7 +1,6 @@
 """Runs broken down by a column, for people: every group, the worst of them, and what changes between them."""
 
 from collections.abc import Callable, Sequence
-from enum import Flag, auto
 from typing import Any, NamedTuple
 
 from harness.analysis.breakdown import (
@@ -22,6 +21,7 @@ from harness.report.blocks import (
     Column,
     Heading,
     Limits,
+    Output,
     P,
     Paragraphs,
     Table,
@@ -29,13 +29,7 @@ from harness.report.blocks import (
     records_of,
     table_of,
 )
-from harness.report.numbers import (
-    distance,
-    estimate_cells,
-    p_text,
-    percent,
-    why_untested,
-)
+from harness.report.numbers import distance, estimate_cells, p_text, percent, why_untested
 from harness.stats.estimate import Estimate
 from harness.stats.replication.method import Replication
 
@@ -61,7 +55,7 @@ def group_blocks(
     if pairs:
         items = [item for group in breakdown.groups for item in _pairs_of(group, names, pairs)]
         columns = _group_columns(breakdown.column, percent(replication.confidence), correction)
-        blocks.append(table_of(items, columns, GroupOutput.TABLE))
+        blocks.append(table_of(items, columns, Output.TABLE))
     empty = [group.label for group in breakdown.groups if not any(group.runs)]
     lines = [
         *([f"No {measure.name} in these groups: {', '.join(empty)}."] if empty else []),
@@ -78,23 +72,11 @@ def value_table(breakdown: Breakdown, names: Sequence[str], replication: Replica
     """A column for each run, with intervals if there is room for them."""
     level, wide = percent(replication.confidence), len(names) <= MAX_WITH_INTERVALS
     columns = [column for name in names for column in ([name, f"{name} {level}"] if wide else [name])]
-    rows: list[list[Cell]] = [
-        [
-            group.label,
-            group.cases,
-            *(cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1]),
-        ]
-        for group in breakdown.groups
-    ]
+    rows: list[list[Cell]] = []
+    for group in breakdown.groups:
+        cells = (cell for estimate in group.runs for cell in estimate_cells(estimate)[: 2 if wide else 1])
+        rows.append([group.label, group.cases, *cells])
     return Table([breakdown.column, "cases", *columns], rows)
-
-
-class GroupOutput(Flag):
-    """Where the numbers of a pair in a group are shown."""
-
-    TABLE = auto()
-    CSV = auto()
-    JSON = auto()
 
 
 class PairInGroup(NamedTuple):
@@ -121,13 +103,13 @@ def _group_columns(
     column: str = "", level: str = "", correction: str = "", columns: Sequence[str] = (), measure: str = ""
 ) -> list[Column[PairInGroup]]:
     """All that is known of a pair in a group, in the order of every table that has it."""
-    table, sheet, entry = GroupOutput.TABLE, GroupOutput.CSV, GroupOutput.JSON
+    table, sheet, entry = Output.TABLE, Output.CSV, Output.JSON
     return [
         Column("group", "group.label", shown=table, head=column),
         Column("pair", lambda pair: f"{pair.a} - {pair.b}", shown=table),
         Column("a", shown=sheet | entry),
         Column("b", shown=sheet | entry),
-        *(Column(name, _value_in(index), shown=sheet) for index, name in enumerate(columns)),
+        *(Column(name, value_in(index), shown=sheet) for index, name in enumerate(columns)),
         Column("cases", "group.cases", shown=sheet),
         Column("difference", "estimate.value", shown=table | sheet | entry),
         Column("se", "estimate.se", shown=sheet | entry),
@@ -141,8 +123,9 @@ def _group_columns(
     ]
 
 
-def _value_in(column: int) -> Callable[[PairInGroup], str | None]:
-    return lambda pair: pair.group_values[column]
+def value_in(column: int) -> Callable[[Any], str | None]:
+    """What a row has in one of the columns that groups are by; it is empty in the rows of other groups."""
+    return lambda item: item.group_values[column]
 
 
 def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pairs: Pairs, measure: str) -> Table:
@@ -154,7 +137,7 @@ def tidy_group_table(breakdowns: Sequence[Breakdown], names: Sequence[str], pair
         for group, group_values in zip(breakdown.groups, breakdown.group_values(columns), strict=True)
         for item in _pairs_of(group, names, pairs, group_values)
     ]
-    return plain_table_of(items, _group_columns(columns=columns, measure=measure), GroupOutput.CSV)
+    return plain_table_of(items, _group_columns(columns=columns, measure=measure), Output.CSV)
 
 
 def gap_lines(breakdown: Breakdown, names: Sequence[str], measure: Measure, replication: Replication) -> list[str]:
@@ -168,8 +151,7 @@ def gap_lines(breakdown: Breakdown, names: Sequence[str], measure: Measure, repl
         text = f"{name} {worst} where {breakdown.column} is {gap.worst} and {best} where it is {gap.best}: "
         text += f"{distance(abs(estimate.value), rate=measure.share)} apart"
         if estimate.interval is not None:
-            low, high = sorted((sign * estimate.interval.low, sign * estimate.interval.high))
-            limits = f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
+            limits = _limits_text(sorted((sign * estimate.interval.low, sign * estimate.interval.high)), measure)
             text += f" ({percent(replication.confidence)} interval {limits}, for all pairs of groups at once)"
         if gap.untested is not None:
             text += f". It was not tested whether all groups are equal: {why_untested(gap.untested, 'groups')}"
@@ -177,6 +159,12 @@ def gap_lines(breakdown: Breakdown, names: Sequence[str], measure: Measure, repl
             text += f"; test that all groups are equal: {p_text(gap.p_value)}"
         lines.append(f"{text}.")
     return lines
+
+
+def _limits_text(limits: Sequence[float], measure: Measure) -> str:
+    """The limits of a difference, in points for rates."""
+    low, high = limits
+    return f"{Limits(100 * low, 100 * high, '.1f')} points" if measure.share else f"{Limits(low, high)}"
 
 
 def _lead_changes(
@@ -220,9 +208,8 @@ def _interactions(breakdown: Breakdown, names: Sequence[str], pairs: Pairs, repl
             reason = why_untested(interaction.test, "groups")
             lines.append(f"It was not tested whether {between} changes with {breakdown.column}: {reason}.")
             continue
-        verdict = (
-            "changes with" if interaction.p_adjusted <= 1 - replication.confidence else "was not shown to change with"
-        )
+        shown = interaction.p_adjusted <= 1 - replication.confidence
+        verdict = "changes with" if shown else "was not shown to change with"
         lines.append(f"T{between[1:]} {verdict} {breakdown.column} (Wald's test, {p_text(interaction.p_adjusted)}).")
     return lines
 
@@ -237,8 +224,7 @@ def _gap_differences(
             continue
         difference, level = contrast.difference, percent(replication.confidence)
         apart, gap_a, gap_b = (distance(abs(value), rate=measure.share) for value in (difference.value, *contrast.gaps))
-        limits = (difference.interval.low, difference.interval.high)
-        text = f"{Limits(100 * limits[0], 100 * limits[1], '.1f')} points" if measure.share else f"{Limits(*limits)}"
+        text = _limits_text(difference.interval, measure)
         more = "more" if difference.value >= 0 else "less"
         ends = "are best and worst" if measure.directed else "have most and least"
         lines.append(
@@ -257,18 +243,18 @@ def breakdown_json(
 ) -> dict[str, Any]:
     """Groups of cases, what changes between them, and, of a number, which run of each pair leads where."""
     both = [{"a": names[a], "b": names[b]} for a, b in pairs]
+    interactions = zip(both, breakdown.interactions, strict=True)
+    contrasts = zip(both, breakdown.gap_contrasts, strict=False)
     tested = ("groups", "p_value", "p_adjusted")
     payload = {
         "column": breakdown.column,
         "groups": [_group_json(group, names, pairs) for group in breakdown.groups],
         "gaps": [_gap_json(name, gap) for name, gap in zip(names, breakdown.gaps, strict=True)],
         "interactions": [
-            {**pair, **{name: None if interaction is None else getattr(interaction, name) for name in tested}}
-            for pair, interaction in zip(both, breakdown.interactions, strict=True)
+            pair | {name: interaction and getattr(interaction, name) for name in tested}
+            for pair, interaction in interactions
         ],
-        "gap_differences": [
-            {**pair, **_contrast_json(contrast)} for pair, contrast in zip(both, breakdown.gap_contrasts, strict=False)
-        ],
+        "gap_differences": [pair | _contrast_json(contrast) for pair, contrast in contrasts],
     }
     if measure is None or breakdown.positions is None:
         return payload
@@ -294,7 +280,7 @@ def _group_json(group: Group, names: Sequence[str], pairs: Pairs) -> dict[str, A
             {"name": name, **estimate_json(estimate, "interval", value="value")} for name, estimate in runs
         ],
         "runs": [{"name": name, **estimate_json(estimate, "se", "interval")} for name, estimate in runs],
-        "pairs": list(records_of(_pairs_of(group, names, pairs), _group_columns(), GroupOutput.JSON)),
+        "pairs": list(records_of(_pairs_of(group, names, pairs), _group_columns(), Output.JSON)),
     }
 
 
@@ -305,19 +291,12 @@ def _gap_json(name: str, gap: Gap | None) -> dict[str, Any]:
     if gap is not None and not gap.directed:
         ends = {"best": None, "worst": None, "most": best, "least": worst}
     numbers = estimate_json(None if gap is None else gap.estimate, "se", "interval")
-    return {"name": name, **ends, **numbers, "p_value": None if gap is None else gap.p_value}
+    return {"name": name, **ends, **numbers, "p_value": gap and gap.p_value}
 
 
 def _contrast_json(contrast: GapContrast | None) -> dict[str, Any]:
     """Both gaps, their difference, and how certain it is."""
-    if contrast is None:
-        return dict.fromkeys(("groups", "gap_a", "gap_b", "estimate", "se", "interval", "p_value", "p_adjusted"))
-    gap_a, gap_b = contrast.gaps
-    gaps, difference = {"groups": contrast.groups, "gap_a": gap_a, "gap_b": gap_b}, contrast.difference
-    numbers = {
-        "estimate": difference.value,
-        "se": difference.se,
-        "interval": difference.interval,
-        "p_value": difference.p_value,
-    }
-    return {**gaps, **numbers, "p_adjusted": contrast.p_adjusted}
+    gap_a, gap_b = (None, None) if contrast is None else contrast.gaps
+    numbers = estimate_json(None if contrast is None else contrast.difference, "se", "interval", "p_value")
+    both = {"groups": contrast and contrast.groups, "gap_a": gap_a, "gap_b": gap_b}
+    return {**both, **numbers, "p_adjusted": contrast and contrast.p_adjusted}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.analysis.align import judged_json
 from harness.analysis.breakdown import distinct_columns
@@ -10,12 +10,22 @@ from harness.analysis.rate import RunMeasures, lacking_cautions, merge_breakdown
 from harness.analysis.run_identity import identity_json
 from harness.analysis.sampling import replication_json
 from harness.errors import quoting
-from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragraphs, Table
+from harness.report.blocks import (
+    Audience,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Number,
+    Paragraphs,
+    Table,
+    table_of,
+    tidy_table_of,
+)
 from harness.report.comparison_details import threshold_blocks
 from harness.report.counts import COUNTS, TALLY, count_cells
-from harness.report.groups import breakdown_json, group_blocks
+from harness.report.groups import breakdown_json, group_blocks, value_in
 from harness.report.numbers import (
-    interval_cell,
     left_out_line,
     p_cell,
     p_text,
@@ -64,23 +74,47 @@ def count_table(runs: Sequence[RunMeasures]) -> Table:
     return Table(["name", *TALLY], rows)
 
 
+class MeasuredRun(NamedTuple):
+    """A measure of a run, of all its cases or of those of a group, which has values in the columns of all groups."""
+
+    run: RunMeasures
+    name: str
+    estimate: Estimate | None
+    cases: int = 0
+    group_values: Sequence[str | None] = ()
+
+
+def _measure_columns(level: str = "", groups: Sequence[str] = (), *, alone: bool = False) -> list[Column[MeasuredRun]]:
+    """All that is known of a measure of a run; people are told which run it is unless it is `alone`."""
+    people, programs = Audience.PEOPLE, Audience.PROGRAMS
+
+    def words(item: MeasuredRun) -> str:
+        words = item.run.measures[item.name].words
+        return words if words == item.name else f"{words} ({item.name})"
+
+    def form(item: MeasuredRun) -> str:
+        return ".4f" if all(map(isfinite, item.run.measures[item.name].bounds)) else ".4g"
+
+    return [
+        Column("transcript", "run.name", programs if alone else people | programs, head="name"),
+        Column("measure", words if alone else "name", people),
+        Column("measure", "name", programs),
+        *(Column(name, value_in(index), programs) for index, name in enumerate(groups)),
+        *([Column[MeasuredRun]("cases", shown=programs)] if groups else []),
+        Column("value", "estimate.value", form=form),
+        Column("se", "estimate.se", form=form),
+        Column("df", "estimate.df", programs, form=".0f"),
+        Column("interval", "estimate.interval", people, head=f"{level} interval", form=form),
+        Column("low", "estimate.interval.low", programs, form=form),
+        Column("high", "estimate.interval.high", programs, form=form),
+        Column("deff", "estimate.design_effect", people, form=".2f"),
+    ]
+
+
 def measure_table(runs: Sequence[RunMeasures], replication: Replication) -> Table:
     """A row for each run and each of its measures; in words if there is only one run."""
-    alone = len(runs) == 1
-    rows: list[list[Cell]] = []
-    for run in runs:
-        for name, estimate in run.estimates.items():
-            measure = run.measures[name]
-            words = name if measure.words == name else f"{measure.words} ({name})"
-            what = [words] if alone else [run.name, name]
-            form = ".4f" if all(map(isfinite, measure.bounds)) else ".4g"
-            if estimate is None:
-                rows.append([*what, Number(None), Number(None), Limits(None, None), Number(None)])
-                continue
-            interval, effect = interval_cell(estimate.interval, form), Number(estimate.design_effect, ".2f")
-            rows.append([*what, Number(estimate.value, form), Number(estimate.se, form), interval, effect])
-    first = ["measure"] if alone else ["name", "measure"]
-    return Table([*first, "value", "se", f"{percent(replication.confidence)} interval", "deff"], rows)
+    items = [MeasuredRun(run, *measured) for run in runs for measured in run.estimates.items()]
+    return table_of(items, _measure_columns(percent(replication.confidence), alone=len(runs) == 1))
 
 
 def left_out_lines(runs: Sequence[RunMeasures]) -> list[str]:
@@ -98,48 +132,26 @@ def tidy_table(runs: Sequence[RunMeasures]) -> Table:
 
     There is a column for each that groups are by; it is empty in the rows of the others.
     """
-    rows: list[list[Cell]] = []
     columns = distinct_columns([by for groups in runs[0].by for by in groups.values()])
+    items: list[MeasuredRun] = []
     for run in runs:
         if not run.by:
-            rows += [[run.name, name, *_numbers(estimate)] for name, estimate in run.estimates.items()]
+            items += [MeasuredRun(run, *measured) for measured in run.estimates.items()]
         for name, by in (item for measured in run.by for item in measured.items()):
             groups = zip(by.groups, by.group_values(columns), strict=True)
-            rows += [[run.name, name, *values, group.cases, *_numbers(group.runs[0])] for group, values in groups]
-    return Table(
-        ["transcript", "measure", *columns, *(["cases"] * bool(columns)), "value", "se", "df", "low", "high"], rows
-    )
-
-
-def _numbers(estimate: Estimate | None) -> list[Cell]:
-    if estimate is None:
-        return [None] * 5
-    low, high = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
-    return [
-        value if value is not None and isfinite(value) else None
-        for value in (estimate.value, estimate.se, estimate.df, low, high)
-    ]
+            items += [MeasuredRun(run, name, group.runs[0], group.cases, values) for group, values in groups]
+    return tidy_table_of(items, _measure_columns(groups=columns))
 
 
 def explained_blocks(runs: Sequence[RunMeasures]) -> list[Block]:
     """Which columns explain success, and how much of it."""
-    return [Heading("Columns that explain success"), explained_table(runs), Paragraphs(_explained_lines(runs))]
-
-
-def explained_table(runs: Sequence[RunMeasures]) -> Table:
-    """The columns that explain most, for every run."""
     rows: list[list[Cell]] = [
-        [
-            run.name,
-            factor.column,
-            factor.groups,
-            Number(factor.share, ".1%"),
-            p_cell(factor.p_adjusted),
-        ]
+        [run.name, factor.column, factor.groups, Number(factor.share, ".1%"), p_cell(factor.p_adjusted)]
         for run in runs
         for factor in run.explained[:MAX_COLUMNS]
     ]
-    return Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
+    table = Table(["name", "column", "groups", "share of variance", "p Holm"], rows)
+    return [Heading("Columns that explain success"), table, Paragraphs(_explained_lines(runs))]
 
 
 def _explained_lines(runs: Sequence[RunMeasures]) -> list[str]:

@@ -58,11 +58,8 @@ def _progress(run: RunStatus) -> str:
     counted = run.header.counted
     share = f" ({share_text(run.done / run.total)})" if run.total else ""
     at_most = "at most " if run.may_stop_early and run.state is not RunState.COMPLETE else ""
-    of = (
-        f"of {at_most}{run.total:,} {counted}{share}"
-        if run.total is not None
-        else f"{counted}; its transcript does not say of how many"
-    )
+    of = f"{counted}; its transcript does not say of how many"
+    of = of if run.total is None else f"of {at_most}{run.total:,} {counted}{share}"
     left = "" if not run.seconds_left else f"; about {duration(run.seconds_left)} left"
     state = "running, or stopped (this system cannot tell)" if not run.certain else str(run.state)
     carry_on = "; --resume carries on with it" if run.state is RunState.STOPPED else ""

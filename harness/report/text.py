@@ -111,6 +111,11 @@ def shortened(name: str, max_length: int = 28) -> str:
     return shown if len(shown) <= max_length else f"{shown[: max_length - 1 - end]}…{shown[-end:]}"
 
 
+def cut(text: str, max_length: int) -> str:
+    """Text without its end, if it is too long."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+
+
 def wrapped(text: str, size: int, *, indent: str = "", cut: bool = False) -> str:
     """Harmless text in lines of at most `size` columns, broken between words; a longer word has a line of its own."""
     return "\n".join(indent + line for line in wrapped_lines(text, size - len(indent), cut=cut))

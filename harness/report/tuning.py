@@ -30,12 +30,9 @@ def tuning_blocks(tuning: Tuning, swept: Sequence[str], top: int) -> list[Block]
     if tuning.default_wins:
         return [table, Paragraphs([*lines, "That is the default: nothing that was tried is better."])]
     lines.append(f"Default: {texts[tuning.default]}: {_value_words(goal, lead.default)}.")
+    verdict = "The lead is more than noise. The figure itself is optimistic: it was chosen as the best on these cases."
     if lead.within_noise:
         verdict = "Warning: the lead is within the noise; there is no good reason to leave the default."
-    else:
-        verdict = (
-            "The lead is more than noise. The figure itself is optimistic: it was chosen as the best on these cases."
-        )
     return [table, Paragraphs([*lines, _lead(tuning), verdict])]
 
 
@@ -46,9 +43,8 @@ def _value_words(goal: str, estimate: Estimate) -> str:
 def _lead(tuning: Tuning) -> str:
     estimate, lead = tuning.lead.estimate, tuning.lead
     text = f"Lead over the default: {estimate.value:.4f} ({interval_text(estimate.interval)})"
-    text += (
-        f", {p_text(estimate.p_value)}, and {p_text(lead.p_chosen)} allowing for the choice among {lead.candidates:,}."
-    )
+    chosen = f"{p_text(lead.p_chosen)} allowing for the choice among {lead.candidates:,}"
+    text += f", {p_text(estimate.p_value)}, and {chosen}."
     if lead.n_sf is not None:
         text += f" Only the winner succeeded on {lead.n_sf:,} cases, only the default on {lead.n_fs:,}"
         text += f" (McNemar, exact: {p_text(lead.p_exact)})."

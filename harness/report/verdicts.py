@@ -21,6 +21,7 @@ from harness.stats.designs import real_error
 from harness.stats.estimate import Estimate
 from harness.stats.multiplicity import Multiplicity
 from harness.stats.power import PowerAnalysis, detectable, detectable_difference
+from harness.stats.rates import Interval
 
 # If both discordant counts exceed this share of the cases, say what always picking the right algorithm would give.
 MANY_DISCORDANT = 0.05
@@ -80,14 +81,8 @@ def _better(comparison: Comparison, pair: Pair) -> str:
     whom = INDEPENDENT if estimate is None else target_words(comparison.sampling)
     what = f" in {comparison.measure.words}" if pair.other_measure else ""
     if not comparison.measure.directed and estimate is not None:
-        return more_or_less(
-            (comparison.names[pair.a], comparison.names[pair.b]),
-            comparison.measure,
-            estimate,
-            how=how,
-            whom=whom,
-            p_value=pair.p_decisive,
-        )
+        names = comparison.names[pair.a], comparison.names[pair.b]
+        return more_or_less(names, comparison.measure, estimate, how=how, whom=whom, p_value=pair.p_decisive)
     if winner is None:
         return _opposite(comparison, pair, f"{how}, {whom}")
     if interval is None or math.isinf(interval.low) or math.isinf(interval.high):
@@ -96,10 +91,13 @@ def _better(comparison: Comparison, pair: Pair) -> str:
         # The test is exact, or corrected differently from the interval: claim no lower limit for the lead.
         most = distance(max(abs(interval.low), abs(interval.high)), rate=not pair.other_measure)
         return f"{better} is better than {worse}{what} ({p_text(pair.p_decisive)}), by at most {most} ({how}, {whom})."
-    low, high = sorted((abs(interval.low), abs(interval.high)))
-    return (
-        f"{better} is better than {worse}{what} by {distance(low, high, rate=not pair.other_measure)} ({how}, {whom})."
-    )
+    lead = _lead(interval, rate=not pair.other_measure)
+    return f"{better} is better than {worse}{what} by {lead} ({how}, {whom})."
+
+
+def _lead(interval: Interval, *, rate: bool) -> str:
+    """How far ahead the better one is, or the one that has more."""
+    return distance(*sorted((abs(interval.low), abs(interval.high))), rate=rate)
 
 
 def more_or_less(
@@ -111,8 +109,7 @@ def more_or_less(
     interval = estimate.interval
     if interval is None or interval.low <= 0 <= interval.high:
         return f"{text} ({p_text(p_value)}, {whom})."
-    low, high = sorted((abs(interval.low), abs(interval.high)))
-    return f"{text} by {distance(low, high, rate=measure.share)} ({how}, {whom})."
+    return f"{text} by {_lead(interval, rate=measure.share)} ({how}, {whom})."
 
 
 def _opposite(comparison: Comparison, pair: Pair, how: str) -> str:
@@ -285,9 +282,8 @@ def _unpaired_verdict(comparison: Comparison, pair: Pair) -> str:
     interval, share = pair.estimate.interval, comparison.measure.share
     if interval is None or interval.low <= 0 <= interval.high:
         return f"{better} is better than {worse} in {words} ({p_text(pair.p_decisive)}, {whom})."
-    low, high = sorted((abs(interval.low), abs(interval.high)))
     how = f"{percent(comparison.confidence)} interval, {whom}"
-    return f"{better} is better than {worse} in {words} by {distance(low, high, rate=share)} ({how})."
+    return f"{better} is better than {worse} in {words} by {_lead(interval, rate=share)} ({how})."
 
 
 def _missed_words(comparison: Comparison, pair: Pair, estimate: Estimate) -> str:

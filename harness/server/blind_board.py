@@ -136,10 +136,8 @@ class Board:
     def _check_name(self, test: SiteTest, submission: BlindSubmission, shown: Collection[str]) -> None:
         """Before anything is judged, so that a name cannot be used to ask for an outcome."""
         site = test.catalogue
-        owner, entry = (
-            name_owner(site, submission.name),
-            site.transcript(test.index, submission.name, test.version.version),
-        )
+        owner = name_owner(site, submission.name)
+        entry = site.transcript(test.index, submission.name, test.version.version)
         # What is not in the list of submissions was published by a server that was killed right then.
         if owner not in (None, submission.by) or (entry is not None and entry.file.sha256 in shown):
             raise NameTaken(f"{submission.path}: the name '{submission.name}' is taken; choose another with --name")
@@ -157,18 +155,9 @@ class Board:
         )
         judged.replace(shown_path(self.private, ref.sha256))
         change = publish(self.root, [candidate], signer=self.signer)
-        digest = _answers_sha256(answers)
         ranked = standing or Standing.by_rate(counts.rate)
-        entry = BoardEntry(
-            submission.by,
-            submission.name,
-            digest,
-            ref.sha256,
-            counts.successes,
-            counts.tests,
-            ranked.measure,
-            ranked.value,
-        )
+        what = submission.by, submission.name, _answers_sha256(answers), ref.sha256
+        entry = BoardEntry(*what, counts.successes, counts.tests, ranked.measure, ranked.value)
         submissions(hidden).add_submission(entry)
         return BoardReply(change.items[0].status, f"judged: the board shows {_shown(entry)}")
 

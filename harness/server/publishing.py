@@ -20,6 +20,7 @@ from harness.options import OptionSet, Range, option
 from harness.report.blocks import Block, Table
 from harness.script.cases import CaseSet
 from harness.server.submitting import refuse_imports
+from harness.site.blind import hide_test, private_folder
 from harness.site.changes import PublishedItem, SiteChange
 from harness.site.find_transcripts import KnownTranscripts
 from harness.site.layout import PAGES
@@ -194,7 +195,7 @@ def publish(
             return PublishResult(None, new_key=made.key, remarks=remarks)
         _check_site_options(files, options)
         site = Path(options.to)
-        private = options.private or _private_folder(site)
+        private = options.private or private_folder(site)
         change = None
         if options.blind:
             change = _publish_blind(files, site, private, made, options, remarks)
@@ -242,12 +243,6 @@ def _check_site_options(files: Sequence[Path], options: PublishOptions) -> None:
         raise UsageError("nothing to publish; name a test's folder or transcripts")
     if options.tidy and options.dry_run:
         raise UsageError("--tidy and --dry-run exclude one another")
-
-
-def _private_folder(site: Path) -> Path:
-    from harness.site.blind import private_folder
-
-    return private_folder(site)
 
 
 def _read_files(files: Sequence[Path], options: PublishOptions) -> Sequence[Candidate]:
@@ -310,16 +305,9 @@ def _root_change(options: PublishOptions, made: Signer | None) -> RootChange | N
 
 
 def _publish_blind(
-    files: Sequence[Path],
-    site: Path,
-    private: Path,
-    made: Signer | None,
-    options: PublishOptions,
-    remarks: list[str],
+    files: Sequence[Path], site: Path, private: Path, made: Signer | None, options: PublishOptions, remarks: list[str]
 ) -> SiteChange:
     """Tests without the truth, which goes into a folder of its own."""
-    from harness.site.blind import hide_test
-
     if private.resolve().is_relative_to(site.resolve()):
         raise UsageError(f"--private {private}: inside the site's folder, which is published; choose another folder")
     interfaces = [path for path in files if is_interface(path)]
@@ -339,7 +327,7 @@ def _publish_blind(
 
 def _write_pages(site: Path, private: Path, progress: Progress) -> "PageCount":
     try:
-        from harness.server.static_pages import StaticSite
+        from harness.server.static_pages import write_pages
     except ImportError as error:
         raise missing_extra("pages need", error, "serve") from None
-    return StaticSite(site, private if private.is_dir() else None).write(progress)
+    return write_pages(site, private if private.is_dir() else None, progress)

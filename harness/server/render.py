@@ -24,7 +24,7 @@ from harness.report.blocks import Block
 from harness.report.formats import Format, render_document
 from harness.report.numbers import size_text
 from harness.report.page.html import STYLE
-from harness.report.text import safe, safe_lines
+from harness.report.text import cut, safe, safe_lines
 from harness.server.links import Links
 from harness.server.state import SiteState, find_test
 from harness.site.catalogue import SiteTest
@@ -47,8 +47,7 @@ ASSET_TYPES = {".css": "text/css", ".svg": "image/svg+xml", ".js": "text/javascr
 
 def shortened(value: object, longest: int = 80) -> str:
     """Text, cut if it is too long for a page."""
-    text = str(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return cut(str(value), longest)
 
 
 def param_text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -48,39 +48,31 @@ class PageCount:
     written: int
 
 
-@dataclass
-class StaticSite:
-    """A site's folder and the pages that belong in it."""
-
-    root: Path
-    private: Path | None = None
-    _cache: MemoryCache[bytes] = field(default_factory=lambda: MemoryCache(PART_CACHE_SIZE, memory_of))
-
-    def write(self, progress: Progress | None = None) -> PageCount:
-        """Write what is new or has changed; `progress` is told how many pages are done."""
-        progress = progress or NoProgress()
-        served = ServedSite(self.root, self.private)
-        state = served.state()
-        files = list(_page_files(served, state))
-        with lock_site(self.root) as writer:
-            for name, path in ASSETS.items():
-                writer.put_data(f"-/{name}", path.read_bytes())
-            known, made = _manifest(self.root), 0
-            keys: dict[str, str] = {}
-            progress.begin(len(files), 0)
-            try:
-                for number, page in enumerate(files):
-                    links = Links(root="../" * page.path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
-                    links = links.of_site(state.catalogue.top)
-                    keys[page.path] = page.key(links)
-                    if known.get(page.path) != keys[page.path] or not (self.root / page.path).is_file():
-                        writer.put_data(page.path, _render(page, PageSite(state, links, self._cache)).encode())
-                        made += 1
-                    progress.advance(number + 1, 0)
-            finally:
-                progress.end()
-            writer.put_data(PAGES, encode(keys))
-        return PageCount(len(files), made)
+def write_pages(root: Path, private: Path | None = None, progress: Progress | None = None) -> PageCount:
+    """Write the pages of a site that are new or have changed; `progress` is told how many are done."""
+    progress = progress or NoProgress()
+    served, cache = ServedSite(root, private), MemoryCache(PART_CACHE_SIZE, memory_of)
+    state = served.state()
+    files = list(_page_files(served, state))
+    with lock_site(root) as writer:
+        for name, path in ASSETS.items():
+            writer.put_data(f"-/{name}", path.read_bytes())
+        known, made = _manifest(root), 0
+        keys: dict[str, str] = {}
+        progress.begin(len(files), 0)
+        try:
+            for number, page in enumerate(files):
+                links = Links(root="../" * page.path.count("/"), suffix=PAGE_SUFFIX, front_page="index.html")
+                links = links.of_site(state.catalogue.top)
+                keys[page.path] = page.key(links)
+                if known.get(page.path) != keys[page.path] or not (root / page.path).is_file():
+                    writer.put_data(page.path, _render(page, PageSite(state, links, cache)).encode())
+                    made += 1
+                progress.advance(number + 1, 0)
+        finally:
+            progress.end()
+        writer.put_data(PAGES, encode(keys))
+    return PageCount(len(files), made)
 
 
 def _render(page: PageFile, site: PageSite) -> str:

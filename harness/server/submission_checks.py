@@ -5,7 +5,6 @@ none of the libraries that serving needs.
 """
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
-from harness.errors import DataError, HateError, TranscriptError, UsageError
+from harness.errors import DataError, TranscriptError
 from harness.files.gzip_blocks import BadGzip, gunzip_if_packed
 from harness.model import Counts, Trial
 from harness.server.state import SiteState, find_test
@@ -170,19 +169,17 @@ class SubmissionClient:
         return self._opened[1]
 
     def check(self, path: Path, name: str) -> CheckedTranscript:
-        """What the server will check; a HateError says what is wrong."""
+        """What the server will check; a HateError says what is wrong. Without a name, it is the file's."""
         with open_transcript(path) as reader:
             run = reader.header.test
-        test = find_test(self.state, f"{run.name}@{run.version}")
+        name, full_name = name or transcript_stem(path.name), f"{run.name}@{run.version}"
+        test, catalogue = find_test(self.state, full_name), self.state.catalogue
         if test is not None and test.version.blind:
-            return self._check_answers(path, name or transcript_stem(path.name), test)
-        candidate = inspect_transcript(
-            path, name=name or transcript_stem(path.name), by=self.submitter, max_bytes=MAX_BYTES
-        )
-        catalogue = self.state.catalogue
+            return self._check_answers(path, name, test)
+        candidate = inspect_transcript(path, name=name, by=self.submitter, max_bytes=MAX_BYTES)
         judged = judge_submission(self.state, candidate)
         change = plan_change(SiteDraft(catalogue.store), catalogue.top, [judged], now())
-        return CheckedTranscript(path, f"{run.name}@{run.version}", candidate.name, tuple(change.notes))
+        return CheckedTranscript(path, full_name, candidate.name, tuple(change.notes))
 
     def _check_answers(self, path: Path, name: str, test: SiteTest) -> CheckedTranscript:
         """The answers of a blind run are complete, and the name is free; their worth is not known here."""
@@ -201,19 +198,3 @@ class SubmissionClient:
     def send(self, checked: CheckedTranscript) -> SubmissionReceipt:
         """Send it; the server has the last word."""
         return send(Upload(checked.path, self.site.address, checked.test, checked.name, self.token))
-
-
-def check_all(client: SubmissionClient, files: Mapping[Path, str]) -> list[CheckedTranscript]:
-    """Check all files, each with a name or an empty one; the mistakes of all are reported together."""
-    checked: list[CheckedTranscript] = []
-    mistakes: list[HateError] = []
-    for path, name in files.items():
-        try:
-            checked.append(client.check(path, name))
-        except HateError as error:
-            mistakes.append(error)
-    if len(mistakes) == 1:
-        raise mistakes[0]
-    if mistakes:
-        raise UsageError("\n  ".join([f"{len(mistakes)} of {len(files)} cannot be submitted", *map(str, mistakes)]))
-    return checked

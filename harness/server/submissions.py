@@ -32,7 +32,7 @@ from harness.site.catalogue import SiteTest
 from harness.site.changes import NameTaken, PublishStatus
 from harness.site.layout import file_path
 from harness.site.publish import publish
-from harness.site.publish_candidates import TranscriptCandidate, check_name
+from harness.site.publish_candidates import check_name
 from harness.site.signing import Signer
 from harness.transcript.format import Header
 
@@ -179,7 +179,9 @@ class Submissions:
             text = str(error).splitlines()[0].replace(f"{path}: ", "").replace(str(path), name)
             text = text.replace(str(self.root), "this site")
             raise HTTPException(409 if isinstance(error, NameTaken) else 422, text) from None
-        return _receipt(candidate, change.items[0].status)
+        ref, status = candidate.ref, change.items[0].status
+        file = f"/{file_path(ref.sha256)}"
+        return _receipt(run.name, run.version, name, status, sha256=ref.sha256, bytes=ref.bytes, file=file)
 
     def _check_isolation(self, path: Path, header: Header) -> None:
         if self.limits.isolated and header.isolation != "process":
@@ -201,34 +203,14 @@ class Submissions:
             # Where the truth is, is for the owner alone.
             _log.error("%s: %s", test.full_name, safe(str(error)))
             raise HTTPException(500, "The site is damaged. Its owner can find the details in the log.") from None
-        page = f"/transcripts/{test.full_name}/{submission.name}" if reply.status else f"/tests/{test.full_name}"
-        result = "not shown" if reply.status is None else reply.status.value
-        content = {
-            "test": test.name,
-            "version": test.version.version,
-            "name": submission.name,
-            "result": result,
-            "page": page,
-            "message": reply.text,
-        }
-        headers = {"location": page, "cache-control": "no-store"}
-        return JSONResponse(content, 201 if reply.status is PublishStatus.NEW else 200, headers)
+        return _receipt(test.name, test.version.version, submission.name, reply.status, message=reply.text)
 
 
-def _receipt(candidate: TranscriptCandidate, status: PublishStatus) -> Response:
-    test = candidate.header.test
-    page = f"/transcripts/{test.name}@{test.version}/{candidate.name}"
-    sha256 = candidate.ref.sha256
-    content = {
-        "test": test.name,
-        "version": test.version,
-        "name": candidate.name,
-        "result": status.value,
-        "sha256": sha256,
-        "bytes": candidate.ref.bytes,
-        "page": page,
-        "file": f"/{file_path(sha256)}",
-    }
+def _receipt(test: str, version: str, name: str, status: PublishStatus | None, **more: str | int) -> Response:
+    """What was done, and the page on which it can be seen; without a status, what was handed in is not shown."""
+    page = f"/transcripts/{test}@{version}/{name}" if status else f"/tests/{test}@{version}"
+    result = status.value if status else "not shown"
+    content = {"test": test, "version": version, "name": name, "result": result, "page": page, **more}
     headers = {"location": page, "cache-control": "no-store"}
     return JSONResponse(content, 201 if status is PublishStatus.NEW else 200, headers)
 
@@ -273,17 +255,9 @@ class RateLimiter:
     def take(self, key: str) -> float:
         """Take a token: 0 if there was one, otherwise the seconds until there will be."""
         with self._lock:
-            left = self._available(key)
+            left, since = self._left.get(key) or (float(self.limit), self.clock())
+            left = min(float(self.limit), left + (self.clock() - since) * self.limit / self.seconds)
             if left < 1:
                 return (1 - left) * self.seconds / self.limit
             self._left.put(key, (left - 1, self.clock()))
             return 0.0
-
-    def wait(self, key: str) -> float:
-        """The seconds until a token can be taken, without taking it."""
-        with self._lock:
-            return max(0.0, (1 - self._available(key)) * self.seconds / self.limit)
-
-    def _available(self, key: str) -> float:
-        left, since = self._left.get(key) or (float(self.limit), self.clock())
-        return min(float(self.limit), left + (self.clock() - since) * self.limit / self.seconds)

@@ -10,6 +10,7 @@ from harness.api.result import Result
 from harness.api.runs import note
 from harness.api.transcripts import Given, Transcript, listed, open_transcripts
 from harness.errors import HateError, UsageError, quoting
+from harness.files.mistakes import made_of_all
 from harness.options import DownloadOptions, option
 from harness.report.blocks import Block, Table
 from harness.site.publish_candidates import NOT_A_RUN
@@ -92,15 +93,18 @@ def submit(
     token = _read_token(options.token_file) if token is None else _checked_token(token, "the argument token")
     if is_exposed(options.to):
         note(f"your token goes to {masked(options.to)} unencrypted; use https if the site has it")
-    from harness.server.submission_checks import SubmissionClient, check_all
+    from harness.server.submission_checks import SubmissionClient
 
     opened = open_transcripts(several, options, told_apart=False)
     files = {source.path: options.name or _word_name(source.typed) for source in opened.sources}
     client = SubmissionClient(options.to, token)
-    checked = check_all(client, files)
+    checked = made_of_all(files.items(), lambda file: client.check(*file), cannot="submitted")
     told = [text for submission in checked for text in submission.notes]
     remarks = [*opened.notes, *filter(None, [client.note]), *told]
-    return _dry_run(checked, options.to, remarks) if options.dry_run else _send(client, checked, remarks)
+    if options.dry_run:
+        submitted = [SubmittedTranscript(known.full_name, "would be sent", None) for known in checked]
+        return SubmitResult(options.to, submitted, remarks)
+    return _send(client, checked, remarks)
 
 
 def refuse_imports(given: Iterable[object]) -> None:
@@ -108,11 +112,6 @@ def refuse_imports(given: Iterable[object]) -> None:
     for item in given:
         if isinstance(item, Transcript) and item.header.is_imported:
             raise UsageError(f"{item.source.name}: {NOT_A_RUN}")
-
-
-def _dry_run(checked: "Sequence[CheckedTranscript]", site: str, remarks: Sequence[str]) -> SubmitResult:
-    submitted = [SubmittedTranscript(known.full_name, "would be sent", None) for known in checked]
-    return SubmitResult(site, submitted, remarks)
 
 
 def _send(client: "SubmissionClient", checked: "Sequence[CheckedTranscript]", remarks: Sequence[str]) -> SubmitResult:

@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.result import Result
 from harness.errors import UsageError
 from harness.options import OptionSet, Range, option
-from harness.report.blocks import Block, Table
+from harness.report.blocks import Audience, Block, Column, records_of, table_of
 from harness.server.database import Database, Token
 
 PER_DAY = Range(1, 1_000_000)
@@ -77,17 +77,18 @@ class TokenListResult(Result):
     remarks: Sequence[str] = ()
 
     def payload(self) -> dict[str, Any]:
-        return {
-            "tokens": [
-                {"name": token.name, "created": token.created, "per_day": token.per_day or None}
-                for token in self.tokens
-            ]
-        }
+        return {"tokens": list(records_of(self.tokens, _COLUMNS, Audience.PROGRAMS))}
 
     def blocks(self) -> Sequence[Block]:
         """A row for each."""
-        rows = [[token.name, token.created, token.per_day or None] for token in self.tokens]
-        return [Table(["name", "created", "per day"], rows)]
+        return [table_of(self.tokens, _COLUMNS)]
+
+
+_COLUMNS: list[Column[Token]] = [
+    Column("name"),
+    Column("created"),
+    Column("per_day", lambda token: token.per_day or None, head="per day"),
+]
 
 
 def list_tokens(*, options: TokenOptions) -> TokenListResult:

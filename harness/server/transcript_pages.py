@@ -98,7 +98,6 @@ def render_comparison_page(site: PageSite, text: str, names: Sequence[str]) -> s
     if not 2 <= len(chosen) <= MAX_CHOSEN:
         raise PageError(400, f"Choose two to {MAX_CHOSEN} transcripts.")
     known = [site.entry(test, name) for name in chosen]
-
     try:
         report = site.part("comparison", test, known, lambda: report_html(site, test, known))
     except DataError:

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from harness.errors import HateError, TranscriptError
+from harness.errors import TranscriptError
 from harness.files.caches import MemoryCache
-from harness.files.mistakes import MAX_SHOWN, Mistakes
+from harness.files.mistakes import MAX_SHOWN, Mistakes, made_of_all
 from harness.model import Case, Counts, ErrorRule, Outcome, Trial
 from harness.params import Param, Value
 from harness.script.cases import CaseSet
@@ -24,7 +24,7 @@ from harness.site.catalogue import Catalogue, SiteTest, find_version
 from harness.site.header_facts import header_design, header_test, stopping_extent, units_in_order
 from harness.site.judged import NOT_HERE
 from harness.site.local_tests import NO_DATA, cases_here, find_cases, part_of
-from harness.site.publish_candidates import Candidate, TestCandidate, TranscriptCandidate, raise_together
+from harness.site.publish_candidates import Candidate, TestCandidate, TranscriptCandidate
 from harness.tasks import find_task
 from harness.tasks.answers import shown
 from harness.tasks.judge import Judge
@@ -394,17 +394,13 @@ def published_cases(test: SiteTest) -> CaseSet | None:
 
 def judge_candidates(site: Catalogue, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates, with every transcript judged; a HateError says what contradicts its test."""
-    judged: list[Candidate] = []
-    mistakes: list[HateError] = []
-    for candidate in candidates:
-        try:
-            if isinstance(candidate, TranscriptCandidate) and not candidate.judged:
-                candidate = judge(site, candidate, offered=candidates)
-            judged.append(candidate)
-        except HateError as error:
-            mistakes.append(error)
-    raise_together(mistakes, len(candidates))
-    return judged
+
+    def judged(candidate: Candidate) -> Candidate:
+        if isinstance(candidate, TranscriptCandidate) and not candidate.judged:
+            return judge(site, candidate, offered=candidates)
+        return candidate
+
+    return made_of_all(candidates, judged, cannot="published")
 
 
 def judge(

@@ -3,16 +3,16 @@
 import ast
 import tomllib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from harness.errors import HateError, InterfaceError, ScriptError, TranscriptError, UsageError
+from harness.errors import InterfaceError, ScriptError, TranscriptError, UsageError
 from harness.files.digest import file_sha256
 from harness.files.known_digests import hashed_anew
-from harness.files.mistakes import Mistakes
+from harness.files.mistakes import Mistakes, made_of_all
 from harness.model import Counts, Standing
 from harness.script.cases import CaseSet, load_cases, training_cases
 from harness.script.library import find_script
@@ -265,23 +265,12 @@ def read_candidates(
 
     Interfaces are for the test `for_test`, or for the only one among the candidates.
     """
-    candidates: list[Candidate] = []
-    mistakes: list[HateError] = []
-    for path in paths:
-        try:
-            candidates.append(read_candidate(path, name=name or (names or {}).get(path, ""), by=by))
-        except HateError as error:
-            mistakes.append(error)
-    raise_together(mistakes, len(paths))
+
+    def read(path: Path) -> Candidate:
+        return read_candidate(path, name=name or (names or {}).get(path, ""), by=by)
+
+    candidates = made_of_all(paths, read, cannot="published")
     return [_for_test(candidate, candidates, for_test) for candidate in candidates]
-
-
-def raise_together(mistakes: Sequence[HateError], candidates: int) -> None:
-    """Raise the only mistake as it is, several as one error; nothing if there is none."""
-    if len(mistakes) == 1:
-        raise mistakes[0]
-    if mistakes:
-        raise UsageError("\n  ".join([f"{len(mistakes)} of {candidates} cannot be published", *map(str, mistakes)]))
 
 
 def _for_test(candidate: Candidate, candidates: list[Candidate], name: str) -> Candidate:

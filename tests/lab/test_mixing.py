@@ -42,7 +42,7 @@ def test_the_estimates_are_those_of_each_trial_averaged() -> None:
         for design in DESIGNS:
             assert one.predicted[design] == pytest.approx(np.mean([getattr(part, design) for part in parts]))
         assert one.sample_variance == pytest.approx(np.var([part.mean for part in parts], ddof=1))
-        assert one.ratio(design) == pytest.approx(one.sample_variance / one.predicted[design])
+        assert one.ratios[design] == pytest.approx(one.sample_variance / one.predicted[design])
 
 
 def variance(values: npt.NDArray[np.bool_], trials: Trials) -> float:
@@ -96,7 +96,7 @@ def test_no_variance_at_all_rejects_nothing() -> None:
     trials = table(5, 4, 3)
     found = mixing(np.ones((60, 1), np.bool_), trials, rng=np.random.default_rng(0), permutations=PERMUTATIONS)[0]
     assert found.compatible() == list(DESIGNS)
-    assert np.isnan(found.ratio("st"))
+    assert np.isnan(found.ratios["st"])
 
 
 def largest_share(experiments: int) -> float:
@@ -194,11 +194,12 @@ def test_the_papers_three_steps_and_its_figure_4(experiments: int) -> None:
         for name, found in mixings.items()
     }
     assert max(share["1"].values()) <= 0.05
-    assert all(one.ratio("st") > 2 for one in mixings["1"])
-    assert all(one.ratio("st") < 1 for one in mixings["2"])
+    assert all(one.ratios["st"] > 2 for one in mixings["1"])
+    assert all(one.ratios["st"] < 1 for one in mixings["2"])
     assert share["2"]["st"] <= 0.2
     nearer = [
-        abs(np.log(b.ratio("st"))) < abs(np.log(a.ratio("st"))) for a, b in zip(mixings["1"], mixings["2"], strict=True)
+        abs(np.log(b.ratios["st"])) < abs(np.log(a.ratios["st"]))
+        for a, b in zip(mixings["1"], mixings["2"], strict=True)
     ]
     assert np.mean(nearer) >= 0.85
     assert share["3"]["st"] >= 0.85

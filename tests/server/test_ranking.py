@@ -15,7 +15,7 @@ import pytest
 from harness.bundled import bundled
 from harness.model import Standing
 from harness.server.front_page import _ORDERS
-from harness.server.static_pages import StaticSite
+from harness.server.static_pages import write_pages
 from harness.site import layout
 from harness.site.layout import BestEntry, Ref, TranscriptEntry
 from harness.site.publish import publish
@@ -112,7 +112,7 @@ def test_weights_decide_who_leads_however_many_hand_in(crowded: Path) -> None:
 
 @pytest.mark.slow
 def test_static_pages_have_the_same_ranking(crowded: Path) -> None:
-    StaticSite(crowded).write()
+    write_pages(crowded)
     with serve_here(crowded) as server:
         served = server.get("/data/w@1.0/ranking.csv").text
     assert (crowded / "data/w@1.0/ranking.csv").read_text() == served
@@ -225,7 +225,7 @@ def test_a_blind_board_ranks_by_the_weights(
     assert [(row["rank"], row["name"]) for row in rows] == [("1", "best"), ("2", "common")]
     # The runs with their outcomes are not where the site is copied to; the order stays.
     shutil.move(blind_weights.private, tmp_path / "kept")
-    StaticSite(blind_weights.root).write()
+    write_pages(blind_weights.root)
     assert front_page((blind_weights.root / "index.html").read_text()) == "best 0.8850 by best"
     rows = rows_of((blind_weights.root / "data/w@1.0/ranking.csv").read_text())
     assert [(row["name"], round(float(row["value"]), 6)) for row in rows] == [("best", 0.885), ("common", 0.4125)]

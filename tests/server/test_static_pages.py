@@ -11,7 +11,7 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 
-from harness.server.static_pages import StaticSite
+from harness.server.static_pages import write_pages
 from harness.site.publish import SiteSettings, publish
 from harness.site.publish_candidates import read_test_candidate, read_transcript_candidate
 from tests.browser import Browser
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("web")
     published_site(top / "below")
     publish(top / "below", [], settings=SiteSettings(url=ADDRESS))
-    StaticSite(top / "below").write()
+    write_pages(top / "below")
     return top
 
 
@@ -140,16 +140,16 @@ def test_only_what_has_changed_is_made_again(tmp_path: Path) -> None:
 
     add("first", "one")
     # The list; two pages of each test; the transcript and two tables of one.
-    assert StaticSite(root).write().written == 1 + 2 * 2 + 1 + 2
-    assert StaticSite(root).write().written == 0
+    assert write_pages(root).written == 1 + 2 * 2 + 1 + 2
+    assert write_pages(root).written == 0
     untouched = (root / "tests/two.html").stat().st_mtime_ns
     add("second", "one")
     # The list; two pages of the test; its two tables; the new transcript; the comparison.
-    assert StaticSite(root).write().written == 1 + 2 + 2 + 1 + 1
+    assert write_pages(root).written == 1 + 2 + 2 + 1 + 1
     assert (root / "tests/two.html").stat().st_mtime_ns == untouched
     (root / "tests/two.html").unlink()
     (root / "-/pages.json").write_bytes(b'{"torn')
-    count = StaticSite(root).write()
+    count = write_pages(root)
     assert count.written == count.pages
     assert (root / "tests/two.html").is_file()
 

@@ -7,11 +7,12 @@ from typing import Any
 from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
 from harness.lab.anova.analysis import TestedTerm, VarianceAnalysis
-from harness.report.blocks import Block, Column, Heading, Number, Paragraphs, Table, table_of, tidy_table_of
-from harness.report.numbers import p_cell, p_text, sampling_lines, share_text
+from harness.report.blocks import Block, Column, Heading, P, Paragraphs, Table, table_of, tidy_table_of
+from harness.report.numbers import p_text, sampling_lines, share_text
 
 # A share that would be printed as nothing.
 _LITTLE = 0.001
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,51 +38,38 @@ class AnovaResult(Result):
         }
 
     def blocks(self) -> Sequence[Block]:
-        """A row for each term, and sentences."""
-        return anova_blocks(self.analysis)
+        """A row for each term, what was shown, and how the cases were sampled."""
+        analysis, test = self.analysis, self.analysis.aligned.headers[0].test
+        return [
+            Heading(f"{test.name} {test.version}: analysis of variance, {', '.join(analysis.aligned.names)}"),
+            table_of(analysis.terms, _COLUMNS),
+            Paragraphs(_lines(analysis)),
+            Heading("How the cases were sampled"),
+            Paragraphs(sampling_lines(analysis.sampling, None)),
+        ]
 
     def table(self) -> Table:
-        return tidy_table(self.analysis)
-
-
-def anova_blocks(analysis: VarianceAnalysis, level: float = 0.05) -> list[Block]:
-    """A row for each term, what was shown, and how the cases were sampled."""
-    test = analysis.aligned.headers[0].test
-    return [
-        Heading(f"{test.name} {test.version}: analysis of variance, {', '.join(analysis.aligned.names)}"),
-        table_of(analysis.terms, _COLUMNS),
-        Paragraphs(_lines(analysis, level)),
-        Heading("How the cases were sampled"),
-        Paragraphs(sampling_lines(analysis.sampling, None)),
-    ]
+        return tidy_table_of(self.analysis.terms, _COLUMNS)
 
 
 _COLUMNS = [
     Column[TestedTerm]("term", lambda term: _name(term)),
-    Column[TestedTerm]("df", lambda term: term.df),
-    Column[TestedTerm]("share", lambda term: Number(term.share, ".1%"), head="share of variance"),
-    Column[TestedTerm]("f", lambda term: Number(term.f, ".2f"), head="F"),
-    Column[TestedTerm]("df_error", lambda term: Number(term.df_error, ".0f"), head="df error"),
-    Column[TestedTerm]("p", lambda term: p_cell(term.p_value)),
-    Column[TestedTerm]("p_adjusted", lambda term: p_cell(term.p_adjusted), head="p Holm"),
+    Column[TestedTerm]("df"),
+    Column[TestedTerm]("share", head="share of variance", form=".1%"),
+    Column[TestedTerm]("f", head="F", form=".2f"),
+    Column[TestedTerm]("df_error", head="df error", form=".0f"),
+    Column[TestedTerm]("p", "p_value", form=P),
+    Column[TestedTerm]("p_adjusted", head="p Holm", form=P),
 ]
-
-
-def tidy_table(analysis: VarianceAnalysis) -> Table:
-    """A row for each term, for programs."""
-    return tidy_table_of(analysis.terms, _COLUMNS)
 
 
 def _name(term: TestedTerm) -> str:
     return " x ".join(term.factors)
 
 
-def _lines(analysis: VarianceAnalysis, level: float) -> list[str]:
-    lines = [
-        _sentence(term, term.p_adjusted)
-        for term in analysis.terms
-        if term.p_adjusted is not None and term.p_adjusted <= level
-    ]
+def _lines(analysis: VarianceAnalysis) -> list[str]:
+    shown = [(term, p) for term in analysis.terms if (p := term.p_adjusted) is not None and p <= LEVEL]
+    lines = [_sentence(term, p) for term, p in shown]
     if not lines:
         lines.append("No column and no pair of columns was shown to matter.")
     aliased = [_name(term) for term in analysis.terms if not term.df]

@@ -9,10 +9,9 @@ from harness.api.curves import CMC
 from harness.api.result import PictureResult
 from harness.lab.galleries.analysis import GalleryComparison, GalleryTest
 from harness.options import PictureOptions
-from harness.report.blocks import Audience, Block, Column, Heading, Paragraphs, Table, table_of, tidy_table_of
+from harness.report.blocks import Audience, Block, Column, Heading, P, Paragraphs, Table, table_of, tidy_table_of
 from harness.report.curve_chart import curve_chart
 from harness.report.curves import rank_band_lines, rank_table
-from harness.report.numbers import p_cell
 from harness.report.plots.canvas import Picture
 from harness.report.plots.chart import plot_chart
 
@@ -37,33 +36,30 @@ class GalleriesResult(PictureResult):
         return curves_json(self.curves, self.confidence) | {"galleries": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
-        return gallery_blocks(self.comparisons, self.curves, self.confidence)
+        """Curves of all galleries, and the tests."""
+        first = self.comparisons[0]
+        blocks: list[Block] = [rank_table(self.curves, self.confidence)]
+        blocks += [Paragraphs(bands)] if (bands := rank_band_lines(self.curves)) else []
+        blocks += [Heading("Do the galleries differ?"), table_of(self._tested, _EFFECTS)]
+        lines = [line for comparison in self.comparisons for line in _gallery_lines(comparison)]
+        lines.append(
+            f"p: how often random galleries of the same people and images lie as far apart; "
+            f"{first.permutations:,} permutations within people, seed {first.seed}."
+        )
+        return [*blocks, Paragraphs(lines)]
 
     def table(self) -> Table:
-        return tidy_effect_table(self.comparisons)
+        return tidy_table_of(self._tested, _EFFECTS)
+
+    @property
+    def _tested(self) -> "list[_Tested]":
+        return [(comparison, test) for comparison in self.comparisons for test in comparison.tests]
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         return plot_chart(curve_chart(CMC, self.curves, self.confidence), options, ax, height=CMC.height)
 
 
-def gallery_blocks(comparisons: Sequence[GalleryComparison], curves: Sequence[Curve], confidence: float) -> list[Block]:
-    """Curves of all galleries, and the tests."""
-    blocks: list[Block] = [rank_table(curves, confidence)]
-    blocks += [Paragraphs(bands)] if (bands := rank_band_lines(curves)) else []
-    blocks += [Heading("Do the galleries differ?"), table_of(_tested(comparisons), _EFFECTS)]
-    lines = [line for comparison in comparisons for line in _gallery_lines(comparison)]
-    lines.append(
-        f"p: how often random galleries of the same people and images lie as far apart; "
-        f"{comparisons[0].permutations:,} permutations within people, seed {comparisons[0].seed}."
-    )
-    return [*blocks, Paragraphs(lines)]
-
-
 _Tested = tuple[GalleryComparison, GalleryTest]
-
-
-def _tested(comparisons: Sequence[GalleryComparison]) -> list[_Tested]:
-    return [(comparison, test) for comparison in comparisons for test in comparison.tests]
 
 
 def _extreme(tested: _Tested, which: Callable[..., tuple[float, str]]) -> tuple[float, str]:
@@ -92,13 +88,8 @@ _EFFECTS: list[Column[_Tested]] = [
     *_extreme_columns("best", max),
     *_extreme_columns("worst", min),
     Column("apart", lambda tested: float(tested[1].range[0])),
-    Column("p_value", lambda tested: p_cell(float(tested[1].p_values[0])), head="p"),
+    Column("p_value", lambda tested: float(tested[1].p_values[0]), head="p", form=P),
 ]
-
-
-def tidy_effect_table(comparisons: Sequence[GalleryComparison]) -> Table:
-    """The same for programs."""
-    return tidy_table_of(_tested(comparisons), _EFFECTS)
 
 
 def _gallery_lines(comparison: GalleryComparison) -> list[str]:

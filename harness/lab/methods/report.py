@@ -1,6 +1,6 @@
 """Methods of replication side by side, for people and for programs: JSON, tables, sentences and the picture."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,102 +31,71 @@ class MethodsResult(PictureResult):
         return {"methods": self.comparisons}
 
     def blocks(self) -> Sequence[Block]:
-        return method_blocks(self.comparisons)
+        """Standard errors by method, and with one unit fewer in each stratum."""
+        blocks: list[Block] = []
+        for comparison in self.comparisons:
+            ranks = [rank for rank in METHOD_RANKS if rank <= comparison.rates.size]
+            by_method, by_unit = _errors(comparison)
+            rows = [[rank, float(comparison.rates[rank - 1]), *_cells(by_method, rank)] for rank in ranks]
+            title = f"{comparison.name}: standard errors over the rank"
+            blocks += [Heading(title), Table(["rank", "rate", *by_method], rows)]
+            if by_unit:
+                title = f"By BRR, with {comparison.units_per_stratum} units per stratum, and with one fewer"
+                blocks += [
+                    Heading(title),
+                    Table(["rank", *by_unit], [[rank, *_cells(by_unit, rank)] for rank in ranks]),
+                ]
+            blocks.append(Paragraphs(_method_lines(comparison)))
+        return blocks
 
     def table(self) -> Table:
         """A row for each method and rank."""
-        return tidy_method_table(self.comparisons)
+        most = max(len(comparison.se_with_a_unit_less) for comparison in self.comparisons)
+        rows: list[list[Cell]] = []
+        for comparison in self.comparisons:
+            missing = [None] * (most - len(comparison.se_with_a_unit_less))
+            errors = [*comparison.se.values(), *comparison.se_with_a_unit_less]
+            for rank, rate in zip(comparison.ranks, comparison.rates.tolist(), strict=True):
+                rows.append([comparison.name, rank, rate, *(float(se[rank - 1]) for se in errors), *missing])
+        fewer = (f"brr without unit {n + 1}" for n in range(most))
+        return Table(["name", "rank", "rate", *_errors(self.comparisons[0])[0], *fewer], rows).tidied()
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
-        return plot_methods(self.comparisons, options, ax)
+        """A panel of methods for each curve, and one with fewer units if strata have three or more."""
+        panels = [(comparison, errors) for comparison in self.comparisons for errors in _errors(comparison) if errors]
+        with Picture(options, ax, height=PANEL * len(panels), panels=len(panels)) as picture:
+            for axes, (comparison, errors) in zip(picture.panels, panels, strict=True):
+                for number, (name, se) in enumerate(errors.items()):
+                    axes.plot(comparison.ranks, se.tolist(), label=picture.name(name), **line(number))
+                logarithmic(axes, "x", dense=True)
+                axes.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=picture.name("rank"))
+                axes.set_ylabel(picture.name("standard error"))
+                axes.set_ylim(bottom=0)
+                picture.legend(axes, title=picture.name(comparison.name))
+        return picture
 
 
-def method_blocks(comparisons: Sequence[MethodComparison]) -> list[Block]:
-    """Standard errors by method, and with one unit fewer in each stratum."""
-    blocks: list[Block] = []
-    for comparison in comparisons:
-        shown = [rank for rank in METHOD_RANKS if rank <= comparison.rates.size]
-        blocks += [Heading(f"{comparison.name}: standard errors over the rank"), method_table(comparison, shown)]
-        if comparison.se_with_a_unit_less:
-            blocks += [
-                Heading(f"By BRR, with {comparison.units_per_stratum} units per stratum, and with one fewer"),
-                unit_table(comparison, shown),
-            ]
-        blocks.append(Paragraphs(_method_lines(comparison)))
-    return blocks
+Errors = dict[str, FloatArray]
 
 
-def method_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
-    """A row for each rank, a column for each method."""
-    rows: list[list[Cell]] = [
-        [rank, float(comparison.rates[rank - 1]), *_se_cells(comparison.se.values(), rank)] for rank in ranks
-    ]
-    return Table(["rank", "rate", *map(method_label, comparison.se)], rows)
+def _errors(comparison: MethodComparison) -> tuple[Errors, Errors]:
+    """Standard errors over the ranks by each method, and by BRR with all units and without one of them, if known."""
+    by_method = {name.replace(NO_STRATA, ", no strata"): se for name, se in comparison.se.items()}
+    if not comparison.se_with_a_unit_less:
+        return by_method, {}
+    fewer = {f"without unit {n + 1}": se for n, se in enumerate(comparison.se_with_a_unit_less)}
+    return by_method, {f"{comparison.units_per_stratum} units": comparison.se["brr"], **fewer}
 
 
-def unit_table(comparison: MethodComparison, ranks: Sequence[int]) -> Table:
-    """A row for each rank: all units, and each sample without one of them."""
-    fewer = comparison.se_with_a_unit_less
-    columns = ["rank", f"{comparison.units_per_stratum} units", *(f"without unit {n + 1}" for n in range(len(fewer)))]
-    return Table(columns, [[rank, *_se_cells((comparison.se["brr"], *fewer), rank)] for rank in ranks])
-
-
-def tidy_method_table(comparisons: Sequence[MethodComparison]) -> Table:
-    """Every rank, for programs."""
-    most = max(len(comparison.se_with_a_unit_less) for comparison in comparisons)
-    fewer = (f"brr without unit {n + 1}" for n in range(most))
-    rows: list[list[Cell]] = []
-    for comparison in comparisons:
-        missing = [None] * (most - len(comparison.se_with_a_unit_less))
-        errors = (*comparison.se.values(), *comparison.se_with_a_unit_less)
-        for rank, rate in zip(comparison.ranks, comparison.rates.tolist(), strict=True):
-            rows.append([comparison.name, rank, rate, *_se_cells(errors, rank), *missing])
-    return Table(["name", "rank", "rate", *map(method_label, comparisons[0].se), *fewer], rows).tidied()
-
-
-def _se_cells(errors: Iterable[FloatArray], rank: int) -> list[Cell]:
-    return [Number(float(se[rank - 1]), ".5f") for se in errors]
-
-
-def method_label(name: str) -> str:
-    """A method for people, which may ignore the strata."""
-    return name.replace(NO_STRATA, ", no strata")
+def _cells(errors: Errors, rank: int) -> list[Cell]:
+    return [Number(float(se[rank - 1]), ".5f") for se in errors.values()]
 
 
 def _method_lines(comparison: MethodComparison) -> list[str]:
     known = {name: count for name, count in comparison.replicates.items() if count is not None}
     counts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in known.items())
-    text = f"{comparison.strata:,} strata, {comparison.units:,} units. Replicates: {counts}."
     return [
-        text,
+        f"{comparison.strata:,} strata, {comparison.units:,} units. Replicates: {counts}.",
         "A rate is linear, so with the strata BRR and the jackknife give the same number, and the bootstrap nearly "
         "the same. What differs is 'no strata': it counts the differences between the strata as error.",
     ]
-
-
-def plot_methods(comparisons: Sequence[MethodComparison], options: PictureOptions, ax: "Axes | None") -> Picture:
-    """A panel of methods for each curve, and one with fewer units if strata have three or more."""
-    count = sum(1 + bool(comparison.se_with_a_unit_less) for comparison in comparisons)
-    with Picture(options, ax, height=PANEL * count, panels=count) as picture:
-        panels = iter(picture.panels)
-        for comparison in comparisons:
-            _error_lines(
-                picture,
-                next(panels),
-                comparison,
-                {method_label(name): se.tolist() for name, se in comparison.se.items()},
-            )
-            if comparison.se_with_a_unit_less:
-                named = {f"{comparison.units_per_stratum} units": comparison.se["brr"].tolist()}
-                named |= {f"without unit {n + 1}": se.tolist() for n, se in enumerate(comparison.se_with_a_unit_less)}
-                _error_lines(picture, next(panels), comparison, named)
-    return picture
-
-
-def _error_lines(picture: Picture, axes: "Axes", comparison: MethodComparison, named: dict[str, list[float]]) -> None:
-    for number, (name, se) in enumerate(named.items()):
-        axes.plot(comparison.ranks, se, label=picture.name(name), **line(number))
-    logarithmic(axes, "x", dense=True)
-    axes.set(xlim=(1, max(2, comparison.ranks[-1])), xlabel=picture.name("rank"), ylabel=picture.name("standard error"))
-    axes.set_ylim(bottom=0)
-    picture.legend(axes, title=picture.name(comparison.name))

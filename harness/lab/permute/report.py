@@ -7,10 +7,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
-from harness.lab.permute.analysis import PermutedRates, rule_words
+from harness.lab.permute.analysis import DifferenceAtRank, PermutedRates, rule_words
 from harness.options import PictureOptions
-from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
-from harness.report.numbers import interval_cell, p_cell, percent
+from harness.report.blocks import Block, Cell, Column, Heading, P, Paragraphs, Table, table_of
+from harness.report.numbers import interval_cell, percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import BAND, guide, line
 
@@ -52,11 +52,31 @@ class PermutationResult(PictureResult):
         return payload if self.other is None else payload | {"unbalanced": _distributions(self.other)}
 
     def blocks(self) -> Sequence[Block]:
-        return permutation_blocks(self.permuted, self.other)
+        """Rates, differences at rank 1, and what they are about."""
+        result = self.permuted
+        blocks: list[Block] = [Heading("Recognition rate"), rate_table(result)]
+        if self.other is not None:
+            blocks += [Heading("The same with unbalanced draws"), rate_table(self.other)]
+        if result.pairs:
+            blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(result)]
+        return [*blocks, Paragraphs([*_facts(result), *_meaning(result)])]
 
     def table(self) -> Table:
-        """A row for each rank of an algorithm, and of a pair where there are several."""
-        return rank_table(self.permuted)
+        """Every rank of every algorithm; a row with `less` is about the difference from that algorithm."""
+        result = self.permuted
+        columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
+        rows: list[list[Cell]] = [
+            [name, rate.rank, rate.mean, rate.sd, *rate.interval]
+            for name, rates in zip(result.names, result.rates, strict=True)
+            for rate in rates
+        ]
+        if not result.pairs:
+            return Table(columns, rows)
+        pairs: list[list[Cell]] = [
+            [pair.a, pair.rank, pair.difference, None, *pair.interval, pair.b, pair.p_not_better]
+            for pair in result.pairs
+        ]
+        return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
         return plot_permutation(self.permuted, self.other, options, ax)
@@ -65,16 +85,6 @@ class PermutationResult(PictureResult):
 def _distributions(permuted: PermutedRates) -> dict[str, Any]:
     named = zip(permuted.names, permuted.rates, strict=True)
     return {"algorithms": [{"name": name, "rates": rates} for name, rates in named], "pairs": permuted.pairs}
-
-
-def permutation_blocks(result: PermutedRates, other: PermutedRates | None = None) -> list[Block]:
-    """Rates, differences at rank 1, and what they are about."""
-    blocks: list[Block] = [Heading("Recognition rate"), rate_table(result)]
-    if other is not None:
-        blocks += [Heading("The same with unbalanced draws"), rate_table(other)]
-    if result.pairs:
-        blocks += [Heading("Difference at rank 1, on the same draws"), pair_table(result)]
-    return [*blocks, Paragraphs([*_facts(result), *_meaning(result)])]
 
 
 def rate_table(result: PermutedRates) -> Table:
@@ -94,37 +104,16 @@ def rate_table(result: PermutedRates) -> Table:
 
 def pair_table(result: PermutedRates) -> Table:
     """A row for each pair, at rank 1."""
-    columns = ["A", "B", "A - B", percent(result.options.confidence), "A, tie, B", "A <= B", "B <= A"]
-    rows: list[list[Cell]] = [
-        [
-            pair.a,
-            pair.b,
-            Number(pair.difference, "+.4f"),
-            interval_cell(pair.interval, "+.3f"),
-            f"{pair.a_better}, {pair.ties}, {pair.b_better}",
-            p_cell(pair.p_not_better),
-            p_cell(pair.p_b_not_better),
-        ]
-        for pair in result.pairs
-        if pair.rank == 1
+    columns: list[Column[DifferenceAtRank]] = [
+        Column("A", "a"),
+        Column("B", "b"),
+        Column("A - B", "difference", form="+.4f"),
+        Column(percent(result.options.confidence), "interval", form="+.3f"),
+        Column("A, tie, B", lambda pair: f"{pair.a_better}, {pair.ties}, {pair.b_better}"),
+        Column("A <= B", "p_not_better", form=P),
+        Column("B <= A", "p_b_not_better", form=P),
     ]
-    return Table(columns, rows)
-
-
-def rank_table(result: PermutedRates) -> Table:
-    """Every rank of every algorithm, for programs; a row with `less` is about the difference from that algorithm."""
-    columns = ["algorithm", "rank", "mean", "sd", "low", "high"]
-    rows: list[list[Cell]] = [
-        [name, rate.rank, rate.mean, rate.sd, *rate.interval]
-        for name, rates in zip(result.names, result.rates, strict=True)
-        for rate in rates
-    ]
-    if not result.pairs:
-        return Table(columns, rows)
-    pairs: list[list[Cell]] = [
-        [pair.a, pair.rank, pair.difference, None, *pair.interval, pair.b, pair.p_not_better] for pair in result.pairs
-    ]
-    return Table([*columns, "less", "p_not_better"], [*([*row, None, None] for row in rows), *pairs])
+    return table_of([pair for pair in result.pairs if pair.rank == 1], columns)
 
 
 def _facts(result: PermutedRates) -> list[str]:
@@ -196,10 +185,8 @@ def _over_rank(picture: Picture, axes: "Axes", result: PermutedRates) -> None:
         axes.fill_between(ranks, low, high, color=style["color"], alpha=BAND, linewidth=0)
         axes.plot(ranks, [rate.mean for rate in rates], label=picture.name(name), marker=".", markersize=4, **style)
     axes.set_xticks([rate.rank for rate in result.rates[0]] if len(result.rates[0]) <= 12 else axes.get_xticks())
-    axes.set(
-        xlabel=picture.name("rank"), ylabel=f"{picture.name('rate')}, {percent(result.options.confidence)} interval"
-    )
-    axes.set_xlim(1 - 0.1, len(result.rates[0]) + 0.1)
+    axes.set(xlabel=picture.name("rank"), xlim=(1 - 0.1, len(result.rates[0]) + 0.1))
+    axes.set_ylabel(f"{picture.name('rate')}, {percent(result.options.confidence)} interval")
 
 
 def _histograms(
@@ -210,9 +197,8 @@ def _histograms(
         bars = Counter(count // wide for count in by_experiment)
         bins = range(min(bars) - 1, max(bars) + 2)
         x = [(position * wide + (wide - 1) / 2) / people for position in bins]
-        axes.plot(
-            x, [bars[position] / len(by_experiment) for position in bins], label=label, **line(first_style + number)
-        )
+        shares = [bars[position] / len(by_experiment) for position in bins]
+        axes.plot(x, shares, label=label, **line(first_style + number))
 
 
 def _labels(picture: Picture, axes: "Axes", what: str) -> None:

@@ -1,8 +1,9 @@
 """What `hate urn` found: JSON and tables for programs, tables and sentences for people."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from harness.api.result import PictureResult
@@ -10,8 +11,21 @@ from harness.errors import quoting
 from harness.lab.urn.analysis import UrnExperiment, UrnRow
 from harness.lab.urn.statistics import DESIGNS, variance_interval
 from harness.options import PictureOptions
-from harness.report.blocks import Block, Cell, ExactNumber, Heading, Number, Paragraphs, Table
-from harness.report.numbers import p_cell, p_text
+from harness.report.blocks import (
+    NONE,
+    Block,
+    Column,
+    ExactNumber,
+    Heading,
+    Output,
+    P,
+    Paragraphs,
+    Table,
+    plain_table_of,
+    records_of,
+    table_of,
+)
+from harness.report.numbers import p_text
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import COLOURS, GREY, logarithmic
 from harness.report.text import safe
@@ -32,19 +46,7 @@ class UrnResult(PictureResult):
     def payload(self) -> Any:
         experiment, options = self.experiment, self.experiment.options
         return {
-            "rows": [
-                {
-                    "threshold": row.threshold,
-                    "run": row.run,
-                    "rate": row.mixing.rate,
-                    "sample_variance": row.mixing.sample_variance,
-                    **row.mixing.predicted,
-                    "ratios": {design: row.mixing.ratio(design) for design in DESIGNS},
-                    "p_values": row.mixing.p_values,
-                    "compatible": row.compatible,
-                }
-                for row in experiment.rows
-            ],
+            "rows": list(records_of(experiment.rows, _columns(), Output.JSON)),
             "group": options.group,
             "trial": options.trial,
             "shuffle": options.shuffle,
@@ -61,57 +63,84 @@ class UrnResult(PictureResult):
         }
 
     def blocks(self) -> Sequence[Block]:
-        return urn_blocks(self.experiment)
+        """The table, the verdict, and what to try next."""
+        experiment = self.experiment
+        columns = _columns(several=experiment.options.runs > 1)
+        return [
+            Heading("Variance of the rate from trial to trial"),
+            table_of(experiment.rows, columns, Output.TABLE, missing=NONE),
+            Paragraphs([*_verdict(experiment), *_facts(experiment)]),
+        ]
 
     def table(self) -> Table:
         """A row for each threshold and run."""
-        return tidy_table(self.experiment)
+        return plain_table_of(self.experiment.rows, _columns(), Output.CSV)
 
     def make_picture(self, options: PictureOptions, ax: "Axes | None" = None) -> Picture:
-        return plot_urn(self.experiment, options, ax)
+        """As the paper draws it: over the runs if there are several, else over the thresholds."""
+        experiment = self.experiment
+        by_run = experiment.options.runs > 1
+        # Of several runs, those of one threshold.
+        rows = [row for row in experiment.rows if not by_run or row.threshold == experiment.rows[0].threshold]
+        thresholds = [number if row.threshold is None else row.threshold for number, row in enumerate(rows)]
+        x = [float(row.run) for row in rows] if by_run else [float(threshold) for threshold in thresholds]
+        has_thresholds = rows[0].threshold is not None
+        title = [f"groups by {experiment.options.group}"]
+        title += ["different ones in every trial"] if experiment.options.resample is not None else []
+        title += [f"{', '.join(experiment.options.shuffle)} shuffled"] if experiment.options.shuffle else []
+        with Picture(options, ax, height=2.5) as picture:
+            axes = picture.axes
+            marker = "o" if len(rows) < 4 else None
+            for design, (name, colour, dashes) in LOOKS.items():
+                y = _above([row.mixing.predicted[design] for row in rows])
+                look: dict[str, Any] = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 3}
+                axes.plot(x, y, label=picture.name(name), **look)
+            y = _above([row.mixing.sample_variance for row in rows])
+            look = {"color": SAMPLE, "marker": marker, "markersize": 4, "linewidth": 1.5}
+            axes.plot(x, y, label=picture.name("sample variance"), **look)
+            logarithmic(axes, "y", dense=True)
+            if by_run or not has_thresholds:
+                axes.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
+            label = "run" if by_run else "threshold" if has_thresholds else ""
+            axes.set(xlabel=picture.name(label), ylabel=picture.name("variance of the rate"))
+            picture.legend(inside=False, title=safe("; ".join(title)))
+        return picture
 
 
-def urn_blocks(experiment: UrnExperiment) -> list[Block]:
-    """The table, the verdict, and what to try next."""
+def _columns(*, several: bool = False) -> list[Column[UrnRow]]:
+    """All that is known of a row, in the order of every table that has it; the run in a table if there are several."""
+    table, sheet, entry = Output.TABLE, Output.CSV, Output.JSON
+    everywhere = table | sheet | entry
+
+    def exact(row: UrnRow) -> ExactNumber | None:
+        return None if row.threshold is None else ExactNumber(row.threshold)
+
+    def of(design: str, name: str) -> Callable[[UrnRow], float]:
+        return lambda row: getattr(row.mixing, name)[design]
+
+    tested = [
+        (
+            Column(f"/ {design}", of(design, "ratios"), table, form=".2f"),
+            Column("p", of(design, "p_values"), table, form=P),
+        )
+        for design in DESIGNS
+    ]
     return [
-        Heading("Variance of the rate from trial to trial"),
-        urn_table(experiment),
-        Paragraphs([*_verdict(experiment), *_facts(experiment)]),
+        Column("threshold", shown=entry),
+        Column("run", shown=everywhere if several else sheet | entry),
+        Column("threshold", shown=sheet),
+        Column("threshold", exact, table),
+        Column("rate", "mixing.rate", everywhere),
+        Column("sample_variance", "mixing.sample_variance", everywhere, head="sample variance", form=".3g"),
+        *(Column(design, of(design, "predicted"), sheet | entry) for design in DESIGNS),
+        *(Column(f"p_{design}", of(design, "p_values"), sheet) for design in DESIGNS),
+        *chain.from_iterable(tested),
+        Column("ratios", "mixing.ratios", entry),
+        Column("p_values", "mixing.p_values", entry),
+        Column("compatible", lambda row: ", ".join(row.compatible) or "none", table),
+        Column("compatible", lambda row: " ".join(row.compatible), sheet),
+        Column("compatible", shown=entry),
     ]
-
-
-def urn_table(experiment: UrnExperiment) -> Table:
-    """A row for each threshold or run; ratios with their p-values."""
-    several = experiment.options.runs > 1
-    columns = [*(["run"] if several else []), "threshold", "rate", "sample variance"]
-    columns += [word for design in DESIGNS for word in (f"/ {design}", "p")]
-    return Table([*columns, "compatible"], [_row(row, several=several) for row in experiment.rows])
-
-
-def _row(row: UrnRow, *, several: bool) -> list[Cell]:
-    mixing = row.mixing
-    cells: list[Cell] = [row.run] if several else []
-    cells += [
-        Number(None) if row.threshold is None else ExactNumber(row.threshold),
-        mixing.rate,
-        Number(mixing.sample_variance, ".3g"),
-    ]
-    for design in DESIGNS:
-        ratio = mixing.ratio(design)
-        cells += [Number(ratio, ".2f"), p_cell(mixing.p_values[design])]
-    return [*cells, ", ".join(row.compatible) or "none"]
-
-
-def tidy_table(experiment: UrnExperiment) -> Table:
-    """All numbers, for programs."""
-    columns = ["run", "threshold", "rate", "sample_variance", *DESIGNS, *(f"p_{design}" for design in DESIGNS)]
-    rows: list[list[Cell]] = []
-    for row in experiment.rows:
-        mixing = row.mixing
-        numbers = [mixing.rate, mixing.sample_variance, *(mixing.predicted[d] for d in DESIGNS)]
-        numbers += [mixing.p_values[d] for d in DESIGNS]
-        rows.append([row.run, row.threshold, *numbers, " ".join(row.compatible)])
-    return Table([*columns, "compatible"], rows)
 
 
 def _verdict(experiment: UrnExperiment) -> list[str]:
@@ -212,14 +241,13 @@ def _presence(experiment: UrnExperiment) -> str:
 
 
 def _left_out(experiment: UrnExperiment) -> list[str]:
-    lines = []
-    if experiment.alone:
-        what = "element that was alone in its" if experiment.alone == 1 else "elements that were alone in their"
-        lines.append(f"Left out: {experiment.alone:,} {what} group and trial.")
-    if experiment.left_out:
-        what = "probe" if experiment.left_out == 1 else "probes"
-        lines.append(f"Left out: {experiment.left_out:,} {what} without a match in the gallery.")
-    return lines
+    alone = "element that was alone in its" if experiment.alone == 1 else "elements that were alone in their"
+    probes = "probe" if experiment.left_out == 1 else "probes"
+    what = (
+        (experiment.alone, f"{alone} group and trial"),
+        (experiment.left_out, f"{probes} without a match in the gallery"),
+    )
+    return [f"Left out: {count:,} {words}." for count, words in what if count]
 
 
 # As the paper draws them: cluster dotted, simple random dashed, stratified dots and dashes.
@@ -232,46 +260,6 @@ SAMPLE = COLOURS[1]
 MAX_TICKS = 8
 
 
-def plot_urn(experiment: UrnExperiment, options: PictureOptions, ax: "Axes | None") -> Picture:
-    """Over the runs if there are several, else over the thresholds."""
-    by_run = experiment.options.runs > 1
-    rows = (
-        [row for row in experiment.rows if row.threshold == experiment.rows[0].threshold]
-        if by_run
-        else list(experiment.rows)
-    )
-    has_thresholds = rows[0].threshold is not None
-    x = [
-        float(row.run if by_run else number if row.threshold is None else row.threshold)
-        for number, row in enumerate(rows)
-    ]
-    label = "run" if by_run else "threshold" if has_thresholds else ""
-    with Picture(options, ax, height=2.5) as picture:
-        axes = picture.axes
-        marker = "o" if len(rows) < 4 else None
-        for design, (name, colour, dashes) in LOOKS.items():
-            y = _above([row.mixing.predicted[design] for row in rows])
-            axes.plot(x, y, label=picture.name(name), color=colour, linestyle=dashes, marker=marker, markersize=3)
-        y = _above([row.mixing.sample_variance for row in rows])
-        axes.plot(x, y, label=picture.name("sample variance"), color=SAMPLE, marker=marker, markersize=4, linewidth=1.5)
-        logarithmic(axes, "y", dense=True)
-        if by_run or not has_thresholds:
-            axes.set_xticks([] if not by_run else [run for run in x if len(x) <= MAX_TICKS or run % 5 == 0])
-        axes.set(xlabel=picture.name(label), ylabel=picture.name("variance of the rate"))
-        picture.legend(inside=False, title=safe(_title(experiment)))
-    return picture
-
-
 def _above(values: Sequence[float]) -> list[float]:
     """Without 0, which a logarithmic axis cannot show."""
     return [value if value > 0 else float("nan") for value in values]
-
-
-def _title(experiment: UrnExperiment) -> str:
-    options = experiment.options
-    parts = [f"groups by {options.group}"]
-    if options.resample is not None:
-        parts.append("different ones in every trial")
-    if options.shuffle:
-        parts.append(f"{', '.join(options.shuffle)} shuffled")
-    return "; ".join(parts)

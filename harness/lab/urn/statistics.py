@@ -89,10 +89,10 @@ class Mixing:
     p_values: dict[str, float]
     direction: dict[str, int]
 
-    def ratio(self, design: str) -> float:
+    @property
+    def ratios(self) -> dict[str, float]:
         """Sample variance over the predicted one; above 1, the design misses variance."""
-        predicted = self.predicted[design]
-        return self.sample_variance / predicted if predicted > 0 else float("nan")
+        return {name: self.sample_variance / value if value > 0 else math.nan for name, value in self.predicted.items()}
 
     def compatible(self, alpha: float = 0.05) -> list[str]:
         """The designs that are not rejected."""

@@ -7,9 +7,10 @@ from typing import Any
 from harness.analysis.run_identity import identity_json
 from harness.api.result import Result
 from harness.lab.zoo.analysis import Zoo
+from harness.lab.zoo.statistics import QuarterOverlap
 from harness.model import finite
-from harness.report.blocks import Block, Cell, Heading, Number, Paragraphs, Table
-from harness.report.numbers import p_cell, p_text
+from harness.report.blocks import Block, Cell, Column, Heading, P, Paragraphs, Table, table_of
+from harness.report.numbers import p_text
 from harness.transcript.format import TestInfo
 
 # Subjects that a report shows; JSON and CSV have all.
@@ -34,38 +35,30 @@ class ZooResult(Result):
         return {"test": identity_json(self.test), "columns": self.columns, "transcripts": self.zoos}
 
     def blocks(self) -> Sequence[Block]:
-        """Tests, counts, and the people with the lowest genuine scores."""
-        return zoo_blocks(self.test, self.zoos)
+        """Whether people differ, how many are in two extreme quarters, and who has the lowest genuine scores."""
+        blocks: list[Block] = []
+        for zoo in self.zoos:
+            blocks += [
+                Heading(f"{self.test.name} {self.test.version}: {zoo.name}, {zoo.people:,} people"),
+                table_of(zoo.animals.items(), _ANIMALS),
+                Paragraphs(_lines(zoo)),
+                subject_table([zoo], MAX_SUBJECTS),
+            ]
+        return blocks
 
     def table(self) -> Table:
         """A row for each person."""
         return subject_table(self.zoos)
 
 
-def zoo_blocks(test: TestInfo, zoos: Sequence[Zoo]) -> list[Block]:
-    """Whether people differ, how many are in two extreme quarters, and who they are."""
-    blocks: list[Block] = []
-    for zoo in zoos:
-        blocks += [
-            Heading(f"{test.name} {test.version}: {zoo.name}, {zoo.people:,} people"),
-            _animal_table(zoo),
-            Paragraphs(_lines(zoo)),
-            subject_table([zoo], MAX_SUBJECTS),
-        ]
-    return blocks
-
-
-def _animal_table(zoo: Zoo) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            name,
-            animal.count,
-            Number(animal.expected, ".1f"),
-            *map(p_cell, (animal.p_value, animal.p_adjusted, animal.p_binomial)),
-        ]
-        for name, animal in zoo.animals.items()
-    ]
-    return Table(["kind", "people", "expected", "p", "p Holm", "p binomial"], rows)
+_ANIMALS: list[Column[tuple[str, QuarterOverlap]]] = [
+    Column("kind", lambda item: item[0]),
+    Column("people", lambda item: item[1].count),
+    Column("expected", lambda item: item[1].expected, form=".1f"),
+    Column("p", lambda item: item[1].p_value, form=P),
+    Column("p Holm", lambda item: item[1].p_adjusted, form=P),
+    Column("p binomial", lambda item: item[1].p_binomial, form=P),
+]
 
 
 def _lines(zoo: Zoo) -> list[str]:
@@ -75,10 +68,7 @@ def _lines(zoo: Zoo) -> list[str]:
             shown = _WHAT[name] if test.p_value <= 0.05 else f"it was not shown that {_WHAT[name]}"
             lines.append(f"{name}: {shown} (Kruskal and Wallis's test: {p_text(test.p_value)}).")
     more = [name for name, animal in zoo.animals.items() if animal.p_adjusted is not None and animal.p_adjusted <= 0.05]
-    if more:
-        lines.append(f"More {' and '.join(more)} than chance gives.")
-    else:
-        lines.append("No more of any kind than chance gives.")
+    lines.append(f"More {' and '.join(more)} than chance gives." if more else "No more of any kind than chance gives.")
     if zoo.incomplete:
         lines.append(f"Left out: {zoo.incomplete:,} people without both genuine and impostor scores.")
     if zoo.left_out:

@@ -8,6 +8,7 @@ from harness.analysis.notable_cases import NotableCase, NotableCases, RecordedRe
 from harness.files.images import thumbnail
 from harness.report.numbers import share_text
 from harness.report.page.document import CaseAnswer, CaseCard, CaseCards, Part
+from harness.report.text import cut
 
 MAX_TEXT_LENGTH, MAX_ANSWER_LENGTH, MAX_CLAIM_LENGTH = 400, 80, 120
 
@@ -34,7 +35,7 @@ def case_parts(
     for case in notable.cases:
         shown = inputs.get(case.id)
         picture = None if shown is None or shown.path is None else thumbnail(shown.path)
-        text = "" if shown is None or shown.path is not None else _cut(shown.text, MAX_TEXT_LENGTH)
+        text = "" if shown is None or shown.path is not None else cut(shown.text, MAX_TEXT_LENGTH)
         replies = zip(case.replies, names, strict=True)
         answers = [_answer(reply, name if len(names) > 1 else "") for reply, name in replies]
         cards.append(CaseCard(case.id, _claim(case), answers, picture, text))
@@ -44,7 +45,7 @@ def case_parts(
 
 def _claim(case: NotableCase) -> str:
     """What the case is about: its claim, whether that is true, and the real class."""
-    claim, truth = _cut(case.expect, MAX_CLAIM_LENGTH), _cut(case.truth, MAX_CLAIM_LENGTH)
+    claim, truth = cut(case.expect, MAX_CLAIM_LENGTH), cut(case.truth, MAX_CLAIM_LENGTH)
     if not claim:
         return "nothing to accept" if not case.positive else ""
     if case.positive:
@@ -53,12 +54,8 @@ def _claim(case: NotableCase) -> str:
 
 
 def _answer(reply: RecordedReply, name: str) -> CaseAnswer:
-    answer = reply.error or _cut(reply.answer, MAX_ANSWER_LENGTH)
+    answer = reply.error or cut(reply.answer, MAX_ANSWER_LENGTH)
     if not answer and reply.score is not None:
         answer = f"{reply.score:.4g}"
     outcome = reply.outcome if reply.right in (0.0, 1.0) else f"right {share_text(reply.right, 0)} of the time"
     return CaseAnswer(name, outcome, answer, reply.right >= 0.5)
-
-
-def _cut(text: str, max_length: int) -> str:
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -46,17 +46,10 @@ def key_figures(run: RunMeasures, replication: Replication) -> KeyFigures:
 def _key_figure(run: RunMeasures, words: str, estimate: Estimate | None) -> KeyFigure:
     if estimate is None:
         return KeyFigure(words, "-")
-    how = (
-        design_words(DesignRate(estimate, run.sampling)).removeprefix("interval")
-        if run.sampling.known
-        else f", {INDEPENDENT}"
-    )
-    note = (
-        ""
-        if estimate.interval is None
-        else f"{percent(estimate.confidence)} interval {interval_text(estimate.interval)}{how}"
-    )
-    return KeyFigure(words, f"{estimate.value:.4f}", note)
+    by_design = design_words(DesignRate(estimate, run.sampling)).removeprefix("interval")
+    how = by_design if run.sampling.known else f", {INDEPENDENT}"
+    note = f"{percent(estimate.confidence)} interval {interval_text(estimate.interval)}{how}"
+    return KeyFigure(words, f"{estimate.value:.4f}", "" if estimate.interval is None else note)
 
 
 def count_figures(counts: Counts, confidence: float) -> KeyFigures:

@@ -41,16 +41,15 @@ def group_section(study: GroupStudy) -> ReportSection:
 def _column(study: GroupStudy, breakdown: Breakdown) -> list[Part]:
     """What `--by` says, with bars or a line: the worst groups are named, what else was found is folded."""
     blocks = group_blocks(breakdown, study.names, study.pairs, study.measure, study.replication)
-    title = next((block.text for block in blocks if isinstance(block, Heading)), breakdown.column)
+    title = next(block.text for block in blocks if isinstance(block, Heading))
     values, *others = [block for block in blocks if isinstance(block, Table)]
     lines = [text for block in blocks if isinstance(block, Paragraphs) for text in block.texts]
     gaps = gap_lines(breakdown, study.names, study.measure, study.replication)
     parts: list[Part] = [Heading(title), *([_line(study, breakdown, title)] if breakdown.positions is not None else [])]
     rows = [[Bar.of_estimate(estimate) for estimate in group.runs] for group in breakdown.groups]
     level = f"{percent(study.replication.confidence)} intervals"
-    bars = (
-        None if breakdown.positions is not None or len(study.names) > MAX_BARS else BarColumn(level, rows, study.names)
-    )
+    drawn = breakdown.positions is None and len(study.names) <= MAX_BARS
+    bars = BarColumn(level, rows, study.names) if drawn else None
     parts.append(DataTable(title, values, bars=bars, data=_data(study, breakdown)))
     parts += [Paragraphs(gaps)] if gaps else []
     folded: list[Part] = [DataTable(f"{title}, differences of pairs", table) for table in others]
@@ -89,13 +88,9 @@ def _data(study: GroupStudy, breakdown: Breakdown) -> Table:
     for number, name in enumerate(study.names):
         for group in breakdown.groups:
             estimate = group.runs[number]
-            limits = (
-                (None, None)
-                if estimate is None or estimate.interval is None
-                else (estimate.interval.low, estimate.interval.high)
-            )
-            cells: list[Cell] = [None, None, *limits] if estimate is None else [estimate.value, estimate.se, *limits]
-            rows.append([name, group.label, group.cases, *cells])
+            numbers = [None, None] if estimate is None else [estimate.value, estimate.se]
+            limits = (None, None) if estimate is None or estimate.interval is None else estimate.interval
+            rows.append([name, group.label, group.cases, *numbers, *limits])
     return Table(["transcript", breakdown.column, "cases", *NUMBERS], rows)
 
 

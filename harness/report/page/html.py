@@ -10,20 +10,7 @@ from typing import Any
 from harness.report.blocks import Heading, Limits, Paragraphs, Table, cell_text
 from harness.report.chart import Chart
 from harness.report.formats import Format, render
-from harness.report.page.document import (
-    CaseAnswer,
-    CaseCard,
-    CaseCards,
-    CommandLines,
-    DataTable,
-    Facts,
-    Folded,
-    KeyFigures,
-    Part,
-    ReportPage,
-    ReportSection,
-    Verdicts,
-)
+from harness.report.page import document
 from harness.report.page.svg import bar_row, bar_scale, line_chart, swatch
 from harness.report.text import html, safe_lines, shortened
 
@@ -38,7 +25,7 @@ MIN_SORTED = 3
 _CODE = re.compile(r"`([^`]+)`|(?<![\w-])(--[a-z][a-z-]+)")
 
 
-def page_html(page: ReportPage) -> str:
+def page_html(page: document.ReportPage) -> str:
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -82,12 +69,12 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def section_html(section: ReportSection) -> str:
+def section_html(section: document.ReportSection) -> str:
     """A section with its heading; it escapes all text itself."""
     return f'<section id="{section.key}">\n<h2>{html(section.title)}</h2>\n{parts_html(section.parts)}\n</section>'
 
 
-def parts_html(parts: Sequence[Part]) -> str:
+def parts_html(parts: Sequence[document.Part]) -> str:
     return "\n".join(_WRITERS[type(part)](part) for part in parts)
 
 
@@ -98,7 +85,7 @@ def prose(text: str) -> str:
     )
 
 
-def _key_figures(part: KeyFigures) -> str:
+def _key_figures(part: document.KeyFigures) -> str:
     items = "".join(
         f"<div><dt>{html(figure.label)}</dt><dd><b>{html(figure.value)}</b>"
         f"{f' <span>{html(figure.note)}</span>' if figure.note else ''}</dd></div>\n"
@@ -107,7 +94,7 @@ def _key_figures(part: KeyFigures) -> str:
     return f'<dl class="figures">\n{items}</dl>'
 
 
-def _verdicts(part: Verdicts) -> str:
+def _verdicts(part: document.Verdicts) -> str:
     items = ""
     for first, *rest in part.pairs:
         more = "".join(f'<p class="quiet">{prose(line)}</p>' for line in rest)
@@ -115,7 +102,7 @@ def _verdicts(part: Verdicts) -> str:
     return f'<ul class="verdicts">\n{items}</ul>'
 
 
-def _facts(part: Facts) -> str:
+def _facts(part: document.Facts) -> str:
     rows = "".join(f"<dt>{html(name)}</dt><dd>{html(value)}</dd>\n" for name, value in part.rows)
     return f'<dl class="facts">\n{rows}</dl>'
 
@@ -123,7 +110,7 @@ def _facts(part: Facts) -> str:
 # Tables
 
 
-def _data_table(part: DataTable) -> str:
+def _data_table(part: document.DataTable) -> str:
     table, bars = part.table, part.bars
     # The first column is what a row is about, even if that is a number.
     kinds = ["", *("number" if right else "" for right in _right_aligned(table)[1:])]
@@ -151,7 +138,7 @@ def _right_aligned(table: Table) -> list[bool]:
     return [all(not isinstance(cell, (str, Limits)) or cell in ("", "-", "x") for cell in column) for column in columns]
 
 
-def _cells(part: DataTable, index: int, kinds: Sequence[str]) -> list[str]:
+def _cells(part: document.DataTable, index: int, kinds: Sequence[str]) -> list[str]:
     texts = [html(shortened(cell_text(cell), MAX_CELL_LENGTH)) for cell in part.table.rows[index]]
     shades = [] if part.shades is None else [f"h{round(share * SHADES)}" for share in part.shades[index]]
     cells = [f'<th scope="row">{texts[0]}</th>']
@@ -193,12 +180,12 @@ def _chart(part: Chart) -> str:
     )
 
 
-def _case_cards(part: CaseCards) -> str:
+def _case_cards(part: document.CaseCards) -> str:
     cards = "\n".join(f"<li>{_card(card)}</li>" for card in part.cards)
     return f'<p class="caption">{html(part.caption)}</p>\n<ul class="cases">\n{cards}\n</ul>'
 
 
-def _card(card: CaseCard) -> str:
+def _card(card: document.CaseCard) -> str:
     shown = ""
     if card.picture is not None:
         data = base64.b64encode(card.picture).decode()
@@ -210,7 +197,7 @@ def _card(card: CaseCard) -> str:
     return f'{shown}<div><p class="id">{html(card.id)}</p>{claim}<ul>{answers}</ul></div>'
 
 
-def _answer(answer: CaseAnswer) -> str:
+def _answer(answer: document.CaseAnswer) -> str:
     right, name = ("right", "✓") if answer.right else ("wrong", "✗")
     text = f": {html(answer.answer)}" if answer.answer else ""
     who = f"{html(answer.run)} " if answer.run else ""
@@ -228,12 +215,14 @@ def html_lines(text: str) -> str:
 _WRITERS: dict[type, Callable[[Any], str]] = {
     Heading: lambda part: f"<h3>{html(part.text)}</h3>",
     Paragraphs: lambda part: "\n".join(f"<p>{prose(text)}</p>" for text in part.texts),
-    KeyFigures: _key_figures,
-    Verdicts: _verdicts,
-    Facts: _facts,
-    DataTable: _data_table,
+    document.KeyFigures: _key_figures,
+    document.Verdicts: _verdicts,
+    document.Facts: _facts,
+    document.DataTable: _data_table,
     Chart: _chart,
-    CaseCards: _case_cards,
-    CommandLines: lambda part: f"<pre><code>{html_lines(chr(10).join(part.lines))}</code></pre>",
-    Folded: lambda part: f"<details>\n<summary>{html(part.summary)}</summary>\n{parts_html(part.parts)}\n</details>",
+    document.CaseCards: _case_cards,
+    document.CommandLines: lambda part: f"<pre><code>{html_lines(chr(10).join(part.lines))}</code></pre>",
+    document.Folded: lambda part: (
+        f"<details>\n<summary>{html(part.summary)}</summary>\n{parts_html(part.parts)}\n</details>"
+    ),
 }

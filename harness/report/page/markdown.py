@@ -6,18 +6,7 @@ from typing import Any
 from harness.report.blocks import Cell, Heading, Paragraphs, Table
 from harness.report.chart import Chart
 from harness.report.formats import Format, render
-from harness.report.page.document import (
-    CaseCards,
-    CommandLines,
-    DataTable,
-    Facts,
-    Folded,
-    KeyFigures,
-    Part,
-    ReportPage,
-    ReportSection,
-    Verdicts,
-)
+from harness.report.page import document
 from harness.report.text import html, markdown, safe
 
 # Sections that a reader of a pull request sees at once; the others are folded.
@@ -26,7 +15,7 @@ OPEN = ("ranking", "measures")
 MAX_ROWS = 60
 
 
-def page_markdown(page: ReportPage) -> str:
+def page_markdown(page: document.ReportPage) -> str:
     parts = [f"# {text(page.title)}", text(page.about), _parts(page.lead), *map(_section, page.sections)]
     return "\n\n".join(part for part in parts if part) + f"\n\n---\n\n{text(page.colophon)}\n"
 
@@ -41,7 +30,7 @@ def _without_mentions(escaped: str) -> str:
     return escaped.replace("@", "@<!-- -->")
 
 
-def _section(section: ReportSection) -> str:
+def _section(section: document.ReportSection) -> str:
     body = _parts(section.parts)
     if not body:
         return ""
@@ -55,24 +44,24 @@ def _details(summary: str, body: str) -> str:
     return f"<details><summary>{_without_mentions(html(summary))}</summary>\n\n{body}\n\n</details>"
 
 
-def _parts(parts: Sequence[Part]) -> str:
+def _parts(parts: Sequence[document.Part]) -> str:
     return "\n\n".join(filter(None, (_WRITERS[type(part)](part) for part in parts)))
 
 
-def _key_figures(part: KeyFigures) -> str:
+def _key_figures(part: document.KeyFigures) -> str:
     first, *rest = part.figures
     counts = ", ".join(f"{text(figure.label)} {text(figure.value)}" for figure in rest)
     return f"**{text(first.label)} {text(first.value)}**, {text(first.note)}\n\n{counts}"
 
 
-def _data_table(part: DataTable) -> str:
+def _data_table(part: document.DataTable) -> str:
     rows = part.table.rows
     table = _without_mentions(render(Table(part.table.columns, rows[:MAX_ROWS]), Format.MD).strip())
     more = f"\n\n{len(rows) - MAX_ROWS:,} more rows." if len(rows) > MAX_ROWS else ""
     return f"{text(part.caption)}\n\n{table}{more}"
 
 
-def _case_cards(part: CaseCards) -> str:
+def _case_cards(part: document.CaseCards) -> str:
     names = [answer.run for answer in part.cards[0].answers]
     columns = ["case", "claim", *(name or "answer" for name in names)]
     rows: list[list[Cell]] = []
@@ -80,10 +69,10 @@ def _case_cards(part: CaseCards) -> str:
         marked = [("✓" if answer.right else "✗", answer) for answer in card.answers]
         answers = [f"{mark} {answer.outcome} {answer.answer}".rstrip() for mark, answer in marked]
         rows.append([card.id, card.claim, *answers])
-    return _data_table(DataTable(part.caption, Table(columns, rows)))
+    return _data_table(document.DataTable(part.caption, Table(columns, rows)))
 
 
-def _commands(part: CommandLines) -> str:
+def _commands(part: document.CommandLines) -> str:
     """A fence that is longer than any inside."""
     lines = "\n".join(map(safe, part.lines))
     fence = "```" if "```" not in lines else "`" * (2 + len(lines))
@@ -93,15 +82,15 @@ def _commands(part: CommandLines) -> str:
 _WRITERS: dict[type, Callable[[Any], str]] = {
     Heading: lambda part: f"### {text(part.text)}",
     Paragraphs: lambda part: "\n\n".join(map(text, part.texts)),
-    KeyFigures: _key_figures,
-    Verdicts: lambda part: "\n".join(
+    document.KeyFigures: _key_figures,
+    document.Verdicts: lambda part: "\n".join(
         f"- **{text(first)}**{''.join(f' {text(line)}' for line in rest)}" for first, *rest in part.pairs
     ),
-    Facts: lambda part: "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows),
-    DataTable: _data_table,
+    document.Facts: lambda part: "\n".join(f"- {text(name)}: {text(value)}" for name, value in part.rows),
+    document.DataTable: _data_table,
     # A comment has no room for a picture; the tables beside it have its summary.
     Chart: lambda _part: "",
-    CaseCards: _case_cards,
-    CommandLines: _commands,
-    Folded: lambda part: _details(part.summary, _parts(part.parts)),
+    document.CaseCards: _case_cards,
+    document.CommandLines: _commands,
+    document.Folded: lambda part: _details(part.summary, _parts(part.parts)),
 }

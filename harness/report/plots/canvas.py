@@ -92,7 +92,9 @@ class Picture:
             self.height = height * (self.width / width) ** 0.5
         else:
             _check_axes(ax, panels, self.options)
-            self.width = axes_width(ax) + BESIDE
+            # In inches of a picture's own: with letters twice as large, given axes are half as wide.
+            letters = float(ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize())
+            self.width = axes_inches(ax)[0] * SMALL / letters + BESIDE
         self.scales = "xy"
         self.limited: list[Axes] = []
         # The number of the first curve, for its colour: those that given axes have already keep theirs.
@@ -151,14 +153,14 @@ class Picture:
         """A text beside a point, if there is room for it."""
         self._labels.append(PointLabel(axes, *point, text, colour))
 
-    def note(self, text: str, size: float) -> None:
-        """A sentence below the picture; in a user's own figure, below the name of the x axis."""
-        if self._given is not None:
+    def note(self, text: str) -> None:
+        """A sentence below the picture, if there is one; in a user's own figure, below the name of the x axis."""
+        if text and self._given is not None:
             label = self.axes.xaxis.label
             label.set_text(f"{label.get_text()}\n{wrapped(safe(text), self._letters(label))}")
-            return
-        letters = int(self.width * LETTERS * TITLE_SIZE / size)
-        self.figure.supxlabel(wrapped(safe(text), letters), fontsize=size, color=DIM)
+        elif text:
+            letters = int(self.width * LETTERS * TITLE_SIZE / SMALL)
+            self.figure.supxlabel(wrapped(safe(text), letters), fontsize=SMALL, color=DIM)
 
     def _letters(self, text: "Text") -> int:
         """How many letters of a text fit side by side above or below given axes."""
@@ -262,11 +264,6 @@ def axes_inches(ax: "Axes") -> tuple[float, float]:
     box = ax.get_window_extent()
     dpi = ax.figure.dpi
     return float(box.width / dpi), float(box.height / dpi)
-
-
-def axes_width(ax: "Axes") -> float:
-    """The width of given axes in inches of a picture's own: with letters twice as large, they are half as wide."""
-    return axes_inches(ax)[0] * SMALL / float(ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize())
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis.breakdown import Breakdown
 from harness.errors import UsageError
 from harness.measures import Measure
 from harness.options import PictureOptions
-from harness.report.numbers import limits_of, percent
+from harness.report.numbers import percent
 from harness.report.plots.canvas import Picture
 from harness.report.plots.style import COLOURS, DASHES, MARKERS, WIDTH, error_bars, guide
 from harness.stats.estimate import Estimate
@@ -48,9 +48,19 @@ def plot_groups(
     width = max(WIDTH, MARGINS + GROUP * len(breakdown.groups))
     height = 4.1 if few else 2.6
     with Picture(options, ax, width=width, height=height, panels=1 + few, sharex=True) as picture:
-        _values(picture, breakdown, names, measure)
+        values = [(picture.name(name), [group.runs[i] for group in breakdown.groups]) for i, name in enumerate(names)]
+        _draw(picture, picture.axes, breakdown, values, picture.first)
+        picture.axes.set_ylabel(picture.name(measure.words, 40))
         if few:
-            _gaps(picture, breakdown, names, pairs, confidence)
+            axes = picture.panels[1]
+            axes.axhline(0, **guide(linewidth=0.8))
+            gaps = [
+                (f"{picture.name(names[a])} − {picture.name(names[b])}", [group.pairs[i] for group in breakdown.groups])
+                for i, (a, b) in enumerate(pairs)
+            ]
+            # A pair does not share the style of either run.
+            _draw(picture, axes, breakdown, gaps, BLACK if len(pairs) == 1 else len(names))
+            axes.set_ylabel(f"{picture.name('difference')}, {percent(confidence)} interval")
         _groups(picture, breakdown)
     return picture
 
@@ -65,13 +75,8 @@ def _groups(picture: Picture, breakdown: Breakdown) -> None:
     labels = [picture.name(group.label) for group in breakdown.groups]
     # Seven letters of a label fit into a third of an inch.
     slanted = max(map(len, labels)) * len(labels) > 14 * (picture.width - MARGINS)
-    axes.set_xticks(
-        range(len(labels)),
-        labels,
-        rotation=40 if slanted else 0,
-        ha="right" if slanted else "center",
-        rotation_mode="anchor",
-    )
+    turned: dict[str, Any] = {"rotation": 40, "ha": "right"} if slanted else {"rotation": 0, "ha": "center"}
+    axes.set_xticks(range(len(labels)), labels, rotation_mode="anchor", **turned)
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
@@ -86,39 +91,27 @@ def _scale(picture: Picture, breakdown: Breakdown, positions: Sequence[float], a
     axes.set_xlim(min(positions) - 0.04 * span, max(positions) + 0.04 * span)
 
 
-def _values(picture: Picture, breakdown: Breakdown, names: Sequence[str], measure: Measure) -> None:
-    axes = picture.axes
-    for number, name in enumerate(names):
-        column = [group.runs[number] for group in breakdown.groups]
-        _series(
-            axes,
-            _shifted(breakdown, number, len(names)),
-            column,
-            picture.first + number,
-            picture.name(name),
-            joined=_is_scale(breakdown),
-        )
-    axes.set_ylabel(picture.name(measure.words, 40))
-    _legend(picture, axes)
-
-
-def _gaps(
-    picture: Picture, breakdown: Breakdown, names: Sequence[str], pairs: Sequence[tuple[int, int]], confidence: float
+def _draw(
+    picture: Picture,
+    axes: "Axes",
+    breakdown: Breakdown,
+    series: Sequence[tuple[str, Sequence[Estimate | None]]],
+    first_style: int,
 ) -> None:
-    axes = picture.panels[1]
-    axes.axhline(0, **guide(linewidth=0.8))
-    for number, (a, b) in enumerate(pairs):
-        column = [group.pairs[number] for group in breakdown.groups]
-        # A pair does not share the style of either run.
-        style = BLACK if len(pairs) == 1 else len(names) + number
-        label = f"{picture.name(names[a])} − {picture.name(names[b])}"
-        _series(axes, _shifted(breakdown, number, len(pairs)), column, style, label, joined=_is_scale(breakdown))
-    axes.set_ylabel(f"{picture.name('difference')}, {percent(confidence)} interval")
-    _legend(picture, axes)
-
-
-def _is_scale(breakdown: Breakdown) -> bool:
-    return breakdown.positions is not None
+    """Labels with an estimate for each group; over a scale, they are joined."""
+    for number, (label, column) in enumerate(series):
+        positions, style = _shifted(breakdown, number, len(series)), first_style + number
+        known = [(x, estimate) for x, estimate in zip(positions, column, strict=True) if estimate is not None]
+        error_bars(
+            axes,
+            [(x, estimate.value, estimate.interval) for x, estimate in known],
+            label=label,
+            color=COLOURS[style % len(COLOURS)],
+            marker=MARKERS[style % len(MARKERS)],
+            linestyle="none" if breakdown.positions is None else DASHES[style % len(DASHES)],
+        )
+    picture.legend(axes, inside=False)
+    axes.grid(visible=False, axis="x")
 
 
 def _shifted(breakdown: Breakdown, number: int, count: int) -> list[float]:
@@ -129,34 +122,3 @@ def _shifted(breakdown: Breakdown, number: int, count: int) -> list[float]:
     # Lines over a scale should hardly show it.
     apart = (max(breakdown.positions) - min(breakdown.positions)) / NARROW
     return [x + offset * apart for x in breakdown.positions]
-
-
-def _series(
-    axes: "Axes",
-    positions: Sequence[float],
-    column: Sequence[Estimate | None],
-    style: int,
-    label: str,
-    *,
-    joined: bool,
-) -> None:
-    known = [(x, estimate) for x, estimate in zip(positions, column, strict=True) if estimate is not None]
-    values = [estimate.value for _, estimate in known]
-    axes.errorbar(
-        [x for x, _ in known],
-        values,
-        yerr=error_bars(values, [limits_of(estimate) for _, estimate in known]),
-        label=label,
-        color=COLOURS[style % len(COLOURS)],
-        marker=MARKERS[style % len(MARKERS)],
-        markersize=3.2,
-        linestyle=DASHES[style % len(DASHES)] if joined else "none",
-        linewidth=0.9,
-        elinewidth=0.9,
-        capsize=1.6,
-    )
-
-
-def _legend(picture: Picture, axes: "Axes") -> None:
-    picture.legend(axes, inside=False)
-    axes.grid(visible=False, axis="x")

@@ -71,10 +71,6 @@ class HeatScale:
     high: float
     words: str
 
-    def is_dark(self, value: float) -> bool:
-        """Whether letters on this number must be light."""
-        return abs(value) > 0.6 * self.high
-
 
 def _plot_matrix(
     labels: Sequence[str],
@@ -101,7 +97,10 @@ def _plot_matrix(
         if ax is not None:
             cell = min(_cell_inches(axes, image))
         lines = _fitting(texts, cell)
-        _write_texts(axes, _joined(lines), [[scale.is_dark(value) for value in row] for row in shades])
+        joined = [
+            ["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)] for rows in zip(*lines, strict=True)
+        ]
+        _write_texts(axes, joined, [[abs(value) > 0.6 * scale.high for value in row] for row in shades])
         # Refusals are not a class: a line separates them from the answers.
         axes.axvline(len(labels) - 0.5, color=INK, linewidth=0.6)
         if name:
@@ -157,10 +156,6 @@ def _fitting(texts: Sequence[Sequence[Sequence[str]]], cell: float) -> Sequence[
     return []
 
 
-def _joined(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    return [["\n".join(filter(None, cells)) for cells in zip(*rows, strict=True)] for rows in zip(*texts, strict=True)]
-
-
 def _write_texts(axes: "Axes", texts: Sequence[Sequence[str]], dark: Sequence[Sequence[bool]]) -> None:
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
@@ -196,10 +191,13 @@ def draw_grid(
     axes.set_yticks(*_ticks(down))
     wide_enough = not picture.in_given_axes or _cell_inches(axes, image)[0] >= DIGIT * MAX_VALUE_LENGTH
     if len(across) <= MAX_NUMBERS and len(down) <= 2 * MAX_NUMBERS and wide_enough:
-        _write_values(axes, grid, larger=larger)
+        known = [value for row in grid for value in row if value == value]
+        low, span = min(known), (max(known) - min(known)) or 1.0
+        texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
+        _write_texts(axes, texts, [[((value - low) / span < 0.5) == larger for value in row] for row in grid])
     sign = 1.0 if larger else -1.0
-    known = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
-    _, best_row, best_column = max(known)
+    ranked = [(sign * value, -j, -i) for j, row in enumerate(grid) for i, value in enumerate(row) if value == value]
+    _, best_row, best_column = max(ranked)
     corner = (-best_column - 0.5, -best_row - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=1.4, clip_on=False))
     _bar(picture, image, words)
@@ -216,11 +214,3 @@ def value_words(values: Sequence[Any]) -> list[str]:
     """The values of a parameter on an axis, different ones in different words."""
     words = [f"{value:g}" if isinstance(value, float) else shortened(str(value), 10) for value in values]
     return words if len(set(words)) == len(words) else [shortened(str(value), 10) for value in values]
-
-
-def _write_values(axes: "Axes", grid: Sequence[Sequence[float]], *, larger: bool) -> None:
-    known = [value for row in grid for value in row if value == value]
-    low, span = min(known), (max(known) - min(known)) or 1.0
-    texts = [[f"{value:.3g}" if value == value else "" for value in row] for row in grid]
-    dark = [[((value - low) / span < 0.5) == larger for value in row] for row in grid]
-    _write_texts(axes, texts, dark)

@@ -221,24 +221,13 @@ def place_labels(labels: Sequence[PointLabel]) -> None:
 def _write_label(label: PointLabel, taken: "list[Bbox]", shapes: "Sequence[Artist]") -> bool:
     axes, inside = label.axes, label.axes.get_window_extent()
     for x, y, across, along in OFFSETS:
-        text = axes.annotate(
-            label.text,
-            (label.x, label.y),
-            xytext=(x, y),
-            textcoords="offset points",
-            ha=across,
-            va=along,
-            fontsize=SMALL,
-            color=label.colour,
-            annotation_clip=True,
-        )
+        look: dict[str, Any] = {"ha": across, "va": along, "fontsize": SMALL, "color": label.colour}
+        where = (label.x, label.y), (x, y)
+        text = axes.annotate(label.text, *where, textcoords="offset points", annotation_clip=True, **look)
         box = text.get_window_extent()
         free = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
-        if (
-            free
-            and not any(box.overlaps(other) for other in taken)
-            and not any(touches(shape, box) for shape in shapes)
-        ):
+        covered = any(box.overlaps(other) for other in taken) or any(touches(shape, box) for shape in shapes)
+        if free and not covered:
             taken.append(box)
             return True
         text.remove()

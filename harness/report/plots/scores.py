@@ -67,26 +67,11 @@ def plot_reliability(
         axes = picture.axes
         axes.plot([0, 1], [0, 1], **guide(linewidth=0.8, linestyle=GUIDE_DASHES))
         for number, (bins, name) in enumerate(zip(runs, names, strict=True), picture.first):
-            frequencies = [bin_.frequency for bin_ in bins]
-            limits = [
-                (bin_.frequency, bin_.frequency) if bin_.interval is None else (bin_.interval.low, bin_.interval.high)
-                for bin_ in bins
-            ]
-            axes.errorbar(
-                [bin_.probability for bin_ in bins],
-                frequencies,
-                yerr=error_bars(frequencies, limits),
-                label=picture.name(name),
-                color=colour(number),
-                marker=MARKERS[number % len(MARKERS)],
-                markersize=3.2,
-                linewidth=0.9,
-                elinewidth=0.9,
-                capsize=1.6,
-            )
-        axes.set(
-            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", xlabel=picture.name("probability that was said")
-        )
+            points = [(bin_.probability, bin_.frequency, bin_.interval) for bin_ in bins]
+            look = {"color": colour(number), "marker": MARKERS[number % len(MARKERS)]}
+            error_bars(axes, points, label=picture.name(name), **look)
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        axes.set_xlabel(picture.name("probability that was said"))
         axes.set_ylabel(f"{picture.name('share that came true')}, {percent(confidence)} interval")
         picture.legend()
     return picture

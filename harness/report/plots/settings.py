@@ -84,18 +84,10 @@ def _plot_line(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
         sign = 1.0 if chart.larger_is_better else -1.0
         index, best = max(enumerate(known), key=lambda item: (sign * item[1].value, -item[0]))
         text = f"best: {picture.name(param)} {words[index]}, {best.value:.3f}"
-        axes.plot(
-            [x[index]],
-            [best.value],
-            marker="D",
-            markersize=4.5,
-            color=COLOURS[1],
-            linestyle="none",
-            label=text,
-            zorder=5,
-        )
+        look: dict[str, Any] = {"marker": "D", "markersize": 4.5, "color": COLOURS[1], "linestyle": "none", "zorder": 5}
+        axes.plot([x[index]], [best.value], label=text, **look)
         axes.set(xlabel=picture.name(param), ylabel=picture.name(chart.words, 40))
-        _note(picture, chart.note)
+        picture.note(chart.note)
         picture.legend()
     return picture
 
@@ -153,21 +145,11 @@ def _plot_grid(chart: SettingsChart, options: PictureOptions | None, ax: "Axes |
     shape = len(down) / max(len(across), 1)
     height = min(5.6, max(1.6, 2.8 * shape)) + 0.15 * bool(chart.note)
     with Picture(options, ax, height=height) as picture:
-        draw_grid(
-            picture,
-            grid,
-            ([known[a] for a in across], [known[b] for b in down]),
-            chart.words,
-            larger=chart.larger_is_better,
-        )
+        values = [known[a] for a in across], [known[b] for b in down]
+        draw_grid(picture, grid, values, chart.words, larger=chart.larger_is_better)
         picture.axes.set(xlabel=picture.name(x), ylabel=picture.name(y))
-        _note(picture, chart.note)
+        picture.note(chart.note)
     return picture
-
-
-def _note(picture: Picture, text: str) -> None:
-    if text:
-        picture.note(text, SMALL)
 
 
 def plot_power(plan: PowerPlan, options: PictureOptions | None = None, ax: "Axes | None" = None) -> Picture:
@@ -183,19 +165,10 @@ def plot_power(plan: PowerPlan, options: PictureOptions | None = None, ax: "Axes
         if asked.units is None and goal is not None and plan.units is not None:
             axes.axhline(goal, **guide(linewidth=0.8, linestyle=DASHES[1]))
             axes.plot([plan.units], [plan.reached], marker="o", markersize=4, color=COLOURS[1])
-            axes.annotate(
-                f"{plan.units:,} {picture.name(plan.unit)}",
-                (plan.units, plan.reached),
-                textcoords="offset points",
-                xytext=(6, 6 if falls else -10),
-                fontsize=SMALL,
-            )
-        axes.set(
-            xlabel=picture.name(plan.unit),
-            ylabel=picture.name(POWER_LABELS.get(asked.measured, "power"), 40),
-            xlim=(0, None),
-        )
-        axes.set_ylim(0, None if falls else 1.005)
+            text, beside = f"{plan.units:,} {picture.name(plan.unit)}", (6, 6 if falls else -10)
+            axes.annotate(text, (plan.units, plan.reached), beside, textcoords="offset points", fontsize=SMALL)
+        axes.set(xlabel=picture.name(plan.unit), xlim=(0, None), ylim=(0, None if falls else 1.005))
+        axes.set_ylabel(picture.name(POWER_LABELS.get(asked.measured, "power"), 40))
         axes.xaxis.set_major_formatter(lambda value, _index: f"{value:,.0f}")
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     return picture

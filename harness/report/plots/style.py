@@ -12,6 +12,7 @@ from harness.report.palette import COLOURS as COLOURS
 from harness.report.palette import INK as INK
 from harness.report.palette import PAPER, QUIET, RULE
 from harness.report.palette import colour as colour
+from harness.stats.rates import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,10 +112,13 @@ def guide(**look: Any) -> dict[str, Any]:
 GUIDE = "guide"
 
 
-def error_bars(values: Sequence[float], limits: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """How far limits reach below and above values, as matplotlib's errorbar takes them."""
-    below = [max(value - low, 0.0) for value, (low, _) in zip(values, limits, strict=True)]
-    return [below, [max(high - value, 0.0) for value, (_, high) in zip(values, limits, strict=True)]]
+def error_bars(axes: "Axes", points: Sequence[tuple[float, float, Interval | None]], **look: Any) -> None:
+    """Positions and values with their intervals; a value that has none stands by itself."""
+    limits = [(value, interval or Interval(value, value)) for _, value, interval in points]
+    below = [max(value - interval.low, 0.0) for value, interval in limits]
+    above = [max(interval.high - value, 0.0) for value, interval in limits]
+    look = {"markersize": 3.2, "linewidth": 0.9, "elinewidth": 0.9, "capsize": 1.6} | look
+    axes.errorbar([x for x, *_ in points], [value for value, _ in limits], yerr=[below, above], **look)
 
 
 def logarithmic(axes: "Axes", which: str, *, dense: bool = False) -> None:

@@ -50,10 +50,13 @@ def plot_errors(
             if run.bias is not None:
                 _level(axes, run.bias, LINE, "-", f"bias {_text(run.bias)}")
             if run.bins:
-                _bins(axes, run, f"mean error, {percent(replication.confidence)} interval")
+                points = [(bin_.truth, bin_.bias.value, bin_.bias.interval) for bin_ in run.bins]
+                label = f"mean error, {percent(replication.confidence)} interval"
+                error_bars(axes, points, label=label, color=BLACK, marker="s", markersize=2.8, linestyle="none")
             who = "" if len(panels) == 1 else f"{picture.name(run.name, MAX_NAME_LENGTH)}\n"
             axes.set_ylabel(f"{who}{picture.name('answer − truth')}")
-            _legend(picture, axes)
+            picture.legend(axes, inside=False)
+            axes.grid(visible=False, axis="x")
         picture.panels[-1].set_xlabel(picture.name("truth"))
     return picture
 
@@ -76,22 +79,6 @@ def _tolerance(axes: "Axes", run: ErrorsOverTruth) -> None:
         axes.set_ylim(shown)
 
 
-def _bins(axes: "Axes", run: ErrorsOverTruth, label: str) -> None:
-    values = [bin_.bias.value for bin_ in run.bins]
-    axes.errorbar(
-        [bin_.truth for bin_ in run.bins],
-        values,
-        yerr=error_bars(values, [limits_of(bin_.bias) for bin_ in run.bins]),
-        label=label,
-        color=BLACK,
-        marker="s",
-        markersize=2.8,
-        linestyle="none",
-        elinewidth=0.9,
-        capsize=1.6,
-    )
-
-
 def plot_agreement(
     agreement: Agreement, confidence: float, options: PictureOptions | None = None, ax: "Axes | None" = None
 ) -> Picture:
@@ -106,7 +93,8 @@ def plot_agreement(
         _level(axes, agreement.high, BLACK, DASHES[1], None)
         axes.set_xlabel(picture.name("mean of both answers"))
         axes.set_ylabel(f"{a}\n− {b}" if len(a + b) > MAX_NAME_LENGTH else f"{a} − {b}")
-        _legend(picture, axes, title=f"shaded: {percent(confidence)} intervals")
+        picture.legend(axes, inside=False, title=f"shaded: {percent(confidence)} intervals")
+        axes.grid(visible=False, axis="x")
     return picture
 
 
@@ -125,8 +113,3 @@ def _level(axes: "Axes", estimate: Estimate, colour: str, dashes: Any, label: st
 
 def _text(estimate: Estimate) -> str:
     return f"{estimate.value:.3g}".replace("-", "−")
-
-
-def _legend(picture: Picture, axes: "Axes", *, title: str | None = None) -> None:
-    picture.legend(axes, inside=False, title=title)
-    axes.grid(visible=False, axis="x")
