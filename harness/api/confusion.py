@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 
 # What JSON has of every matrix.
 _KEYS = (
-    "name", "matrix", "errors", "below_threshold", "left_out", "recall", "precision", "method", "target", "confused",
-)  # fmt: skip
+    "name",
+    "matrix",
+    "errors",
+    "below_threshold",
+    "left_out",
+    "recall",
+    "precision",
+    "method",
+    "target",
+    "confused",
+)
 
 
 @dataclass(frozen=True, repr=False)

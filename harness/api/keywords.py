@@ -120,15 +120,14 @@ def _with_keywords(text: str, declared: Sequence[DeclaredOption], arguments: Ite
     unsaid = [name for name in arguments if name in ARGUMENTS and f"\n    {name}: " not in text]
     lines += [f"    {name}: {ARGUMENTS[name]}" for name in unsaid]
     flags = {flag: option for option in declared for flag in option.spec.flags}
+    wrapper = textwrap.TextWrapper(DOCSTRING_WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
     for option in declared:
         # How a value is written, where that is more than a word.
         shape = f" ({option.spec.metavar})" if re.search("[|=,]", option.spec.metavar or "") else ""
         sentence = help_text(option.spec).replace("may be repeated", "one or several")
         words = f"{option.name}{shape}: {python_words(' '.join(sentence.split()), flags)}"
-        lines.append(
-            textwrap.fill(words, DOCSTRING_WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8,
-                          break_long_words=False, break_on_hyphens=False)
-        )  # fmt: skip
+        lines.append(wrapper.fill(words))
     return "\n".join(lines) + "\n"
 
 

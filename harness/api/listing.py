@@ -35,8 +35,18 @@ MAX_TRANSCRIPTS = 1000
 LOCAL_SITES = ".", "bundled"
 # For programs: the oldest keys first, the path last, since it may contain blanks.
 TRANSCRIPT_COLUMNS = (
-    "test", "version", "algorithm", "tests", "rate", "complete", "site", "started", "changed", "part", "path",
-)  # fmt: skip
+    "test",
+    "version",
+    "algorithm",
+    "tests",
+    "rate",
+    "complete",
+    "site",
+    "started",
+    "changed",
+    "part",
+    "path",
+)
 TEST_KEYS = ("name", "version", "synopsis", "task", "cases", "site", "digest")
 PLUGIN_COLUMNS = ("package", "version", "group", "name", "problem")
 

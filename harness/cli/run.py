@@ -77,8 +77,17 @@ def run_command(test: str, options: RunCommandOptions) -> int:
 
 # Of transcripts and of printing counts; with --case, there are neither.
 _NOT_WITH_CASE = (
-    "output", "resume", "retry_errors", "force", "limit", "style", "strict", "stop_when", "lower", "higher",
-)  # fmt: skip
+    "output",
+    "resume",
+    "retry_errors",
+    "force",
+    "limit",
+    "style",
+    "strict",
+    "stop_when",
+    "lower",
+    "higher",
+)
 
 
 def _check(options: RunCommandOptions) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from harness.api.extension import Extension
 from harness.options import DeclaredOption, declared_options
+from harness.options.comparing import CompareOptions
 from harness.options.entries import EXTENSIONS
 from tests.products.conftest import AllRuns
 from tests.products.designs import DESIGNS, WEIGHTS_OF_STRATA
@@ -49,7 +50,8 @@ def asked(name: str, command: str) -> tuple[Word, list[str]]:
     option = asking(name)
     word = words_of(command, option)[-1]
     entry = EXTENSIONS.here()[name]
-    given = entry.extends.of({option.name: True if option.type is bool else word[-1]})
+    kind = CompareOptions if command == "compare" else entry.extends
+    given = kind.of({option.name: True if option.type is bool else word[-1]})
     prepared = entry.load(Extension)().prepare(given)  # type: ignore[type-abstract]
     others = {key: value for key, value in prepared.changed().items() if key != option.name}
     return word, [text for key, value in others.items() for text in (f"--{key.replace('_', '-')}", str(value))]
