@@ -388,3 +388,40 @@ def test_a_group_is_the_column_of_that_name(shop: Workshop) -> None:
     assert [record["stratum"] for record in records.values()] == [row["truth"] for row in rows]
     by_id = shop.call("rate", "out.jsonl", "--by", "id", "--format", "json").json["by"]
     assert [group["label"] for group in by_id["groups"]] == ["p0", "p1", "p2", "p3"]
+
+
+# Claim, whether it is true, and the answer: each of them, where a test allows it.
+JUDGED = [
+    (claim, positive, answer)
+    for claim in ("a", "3", "")
+    for positive in (1, 0)
+    for answer in ("a", "3", "b", "")
+    if claim or not positive  # a true claim names something
+]
+
+
+@pytest.mark.parametrize("task", ["label", "score"])
+def test_a_table_is_judged_as_a_run_with_the_same_answers(toy: Workshop, task: str) -> None:
+    """A negative case that claims nothing accepts any label, and a refusal is no label; it was the other way round."""
+    rows = [
+        {"id": f"c{n}", "input": answer, "expect": claim, "positive": positive}
+        for n, (claim, positive, answer) in enumerate(JUDGED)
+    ]
+    if task == "score":
+        for n, row in enumerate(rows):
+            row["input"] = ["", "-1", "0.5", "0.75", "1e3"][n % 5]
+    cases = [dict(row) for row in rows]
+    sections = '[params.threshold]\ntype = "float"\ndefault = 0.75\ndecision = true\n' if task == "score" else ""
+    toy.script(task=task, sections=sections, rows=table(cases))
+    given = "float(case.input)" if task == "score" else "case.input"
+    toy.interface(f"def answer(case, params):\n    return {given} if case.input else None\n")
+    run = {record["id"]: record for record in toy.run()}
+    toy.write("t.csv", table(cases))
+    said = (
+        ("--score", "input", "--success-at", "0.75") if task == "score" else ("--expect", "expect", "--actual", "input")
+    )
+    _, imported = import_one(toy, "t.csv", "--positive", "positive", *said)
+    assert {*outcomes(run).values()} == {"TP", "TN", "FP", "FN"}
+    assert outcomes(imported) == outcomes(run)
+    for key in ("actual", "score") if task == "label" else ("score",):
+        assert [record.get(key) for record in imported.values()] == [record.get(key) for record in run.values()]
