@@ -240,17 +240,20 @@ class AlignedRuns:
         return [[run.details[name][row] for row in order] for run, order in zip(self.runs, self.orders, strict=True)]
 
     def column(self, name: str) -> Coded | None:
-        """A column of the cases, by name; None if there is none."""
+        """What somebody calls by this name: a column of the cases, else a field of their records; None if neither."""
+        column = self.cases.columns.get(name)
+        return self.recorded(name) if column is None else Coded(take(column.codes, self.order), column.labels)
+
+    def recorded(self, name: str) -> Coded | None:
+        """A field of the records, whatever columns the cases have; None if it is none that tells cases apart."""
         if name == "positive":
             return Coded(self.positive.astype(np.int32), ["false", "true"])
         if name == "id":
             return Coded(np.unique(self.ids, return_inverse=True)[1].astype(np.int32), sorted(set(self.ids)))
-        column = self.cases.columns.get(name)
-        if column is None and name in ("expect", "stratum", "psu"):
-            column = getattr(self.cases, name)
-        elif column is None and name == "truth":
-            column = self.cases.real_class
-        return None if column is None else Coded(take(column.codes, self.order), column.labels)
+        if name not in ("expect", "stratum", "psu", "truth"):
+            return None
+        field: Coded = self.cases.real_class if name == "truth" else getattr(self.cases, name)
+        return Coded(take(field.codes, self.order), field.labels)
 
     def column_names(self) -> list[str]:
         """The columns that cases can be grouped by."""

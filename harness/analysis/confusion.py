@@ -34,7 +34,7 @@ class TrueClasses:
 
 def find_classes(aligned: AlignedRuns, options: ConfusionOptions) -> TrueClasses:
     """The true classes. A case with no claim and no truth has a class of its own."""
-    column, expect = aligned.column("truth"), aligned.column("expect")
+    column, expect = aligned.recorded("truth"), aligned.recorded("expect")
     if column is None or expect is None:
         raise TranscriptError(f"{aligned.names[0]}: no truth and no claims; a confusion matrix needs them")
     truth = np.array([*column.labels, ""], dtype=object)[column.codes]

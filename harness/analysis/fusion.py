@@ -106,8 +106,8 @@ def _program_answers(aligned: AlignedRuns) -> ProgramAnswers:
         passes=answered & ~(score < threshold[:, None]),
         accepted=ACCEPTED[aligned.outcome] & ~error,
         positive=aligned.positive,
-        claim=_codes(aligned.column("expect"), code),
-        real=_codes(aligned.column("truth"), code),
+        claim=_codes(aligned.recorded("expect"), code),
+        real=_codes(aligned.recorded("truth"), code),
     )
     _check_decisions(aligned, answers)
     if not task.answers_classes:

@@ -129,9 +129,9 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
         raise UsageError(both_identities(identities, "--psu" if options.psu is not None else "recorded PSU"))
     stratum = _grouping(aligned, options.stratum, "stratum")
     psu = _grouping(aligned, options.psu, "psu")
-    if psu is None and aligned.repeated:
+    if psu is None and aligned.repeated and (ids := aligned.recorded("id")) is not None:
         # Several answers to one case are not several cases.
-        psu = _Grouping("case", *_sorted(aligned, "id"))
+        psu = _Grouping("case", *_sorted(ids))
     name, weights = _weights(aligned, options.weights, stratum)
     # Where halves of strata are drawn at random, it must not matter in which order the cases were recorded.
     order = positions_in_order(aligned.ids) if stratum is not None and psu is None else None
@@ -205,27 +205,31 @@ def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> 
     if chosen is not None:
         if list(chosen) == ["none"]:
             return None
-        codes, labels = _sorted(aligned, chosen[0])
+        codes, labels = _sorted(_named(aligned, chosen[0]))
         for name in chosen[1:]:
-            next_codes, next_labels = _sorted(aligned, name)
+            next_codes, next_labels = _sorted(_named(aligned, name))
             pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
             labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
         return _Grouping(" x ".join(chosen), codes, labels)
-    recorded = aligned.column(kind)
+    recorded = aligned.recorded(kind)
     if recorded is None or recorded.codes.max(initial=-1) < 0:
         return None
     if recorded.codes.min() < 0:
         where = aligned.ids[int((recorded.codes < 0).argmax())]
         raise TranscriptError(f"{aligned.names[0]}: case '{where}' has no {kind}, others have one")
     name = _declared_name(aligned.headers[0].design.get(kind), kind)
-    return _Grouping(name, *_sorted(aligned, kind))
+    return _Grouping(name, *_sorted(recorded))
 
 
-def _sorted(aligned: AlignedRuns, name: str) -> tuple[IntArray, Sequence[str]]:
-    """A column as numbers into its sorted labels; a case without a value has the empty label."""
+def _named(aligned: AlignedRuns, name: str) -> Coded:
     column = aligned.column(name)
     if column is None:
         raise UsageError(f"no column '{name}' in these transcripts; {nearest(name, aligned.column_names())}")
+    return column
+
+
+def _sorted(column: Coded) -> tuple[IntArray, Sequence[str]]:
+    """A column as numbers into its sorted labels; a case without a value has the empty label."""
     labels = list(column.labels)
     if "" not in labels:
         labels.append("")

@@ -110,7 +110,7 @@ def stopped_run(path: Path) -> SequentialComparison:
 
 def _units(aligned: AlignedRuns, unit_of_case: IntArray, units: int) -> tuple[list[str], IntArray]:
     """The label of every unit, its PSU or its case, and how many cases it has."""
-    psu = aligned.column("psu")
+    psu = aligned.recorded("psu")
     labels = [""] * units
     for case, unit in enumerate(unit_of_case.tolist()):
         code = -1 if psu is None else int(psu.codes[case])

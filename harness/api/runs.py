@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.api.held import HeldFile
 from harness.api.progress import ProgressChoice, run_progress, show_downloads
 from harness.api.result import Result
 from harness.engine.plan import Plan, RunOptions, StopOptions, find_parts
@@ -173,6 +174,10 @@ class RunResult(Result):
     stopped: "SequentialComparison | None" = None
     remarks: Sequence[str] = ()
     cautions: Sequence[str] = ()
+    held: HeldFile | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "held", None if self.path is None else HeldFile.of(self.path))
 
     @property
     def rate(self) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from harness.analysis.cases import CaseSelection, select_cases
 from harness.analysis.run_identity import run_names
 from harness.api.cases import CasesResult, show_cases
+from harness.api.held import HeldFile
 from harness.api.result import Result
 from harness.api.wording import spelled_in_python
 from harness.errors import HateError, TranscriptError, UsageError
@@ -117,7 +118,8 @@ def open_transcripts(
     limits = DownloadLimits(seconds=options.http_timeout, size=options.http_limit)
     located = KnownTranscripts().open([given_text(item) for item in several], limits)
     sources = [
-        item.source if isinstance(item, Transcript) else source for item, source in zip(several, located, strict=True)
+        replace(item.source, path=source.path) if isinstance(item, Transcript) else source
+        for item, source in zip(several, located, strict=True)
     ]
     refuse_inputs(options.outputs(), [source.path for source in sources])
     notes = list(dict.fromkeys(source.note for source in sources if source.note))
@@ -144,6 +146,8 @@ def given_text(given: Given) -> str:
     """How a transcript is named to the site."""
     if isinstance(given, (str, Path)):
         return str(given)
+    if isinstance(held := getattr(given, "held", None), HeldFile):
+        return str(held.check())
     path = getattr(given, "path", None)
     if not isinstance(path, Path):
         shown = f"{' '.join(repr(given).split()):.60}"
@@ -158,6 +162,10 @@ class Transcript(Result):
     source: Source
     header: Header
     remarks: Sequence[str] = ()
+    held: HeldFile = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "held", HeldFile.of(self.source.path))
 
     @property
     def path(self) -> Path:
@@ -169,8 +177,14 @@ class Transcript(Result):
         return self.header.algorithm.name
 
     @cached_property
+    def _summary(self) -> CaseSelection:
+        return select_cases(self.held.path, self.source.name, CaseOptions())
+
+    @property
     def _view(self) -> CaseSelection:
-        return select_cases(self.path, self.source.name, CaseOptions())
+        """Its records are read whenever they are gone through."""
+        self.held.check()
+        return self._summary
 
     @property
     def counts(self) -> Counts:
@@ -192,7 +206,7 @@ class Transcript(Result):
         """All records as numpy arrays."""
         from harness.transcript.columns import read_columns
 
-        return read_columns(self.path, name=self.source.name)
+        return read_columns(self.held.check(), name=self.source.name)
 
     def cases(
         self,

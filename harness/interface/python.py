@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter, time
-from types import ModuleType, SimpleNamespace
+from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any, TextIO, TypeGuard
 
 from harness.errors import InterfaceError
@@ -325,6 +325,7 @@ class _Neighbours(importlib.abc.MetaPathFinder):
 
     def __init__(self) -> None:
         self._files: dict[str, Path] = {}
+        self._folder: Path | None = None
 
     def begin(self, imports: ImportedFiles) -> None:
         """Forget the neighbours of the interface before, and find those of this one, as they are now."""
@@ -343,19 +344,44 @@ class _Neighbours(importlib.abc.MetaPathFinder):
         self._files = {name: file for name, file in found if name.partition(".")[0] not in sys.modules}
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
+        with suppress(ValueError):
+            sys.path.remove(str(self._folder))
+        self._folder = imports.path.absolute().parent
+        sys.path.insert(0, str(self._folder))  # for packages without a file
         importlib.invalidate_caches()
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         """Files of the standard library's names, and packages without a file, are found as Python finds them."""
-        file = self._files.get(fullname)
+        file = self._files.get(fullname) or self._computed(fullname)
         if file is None or file.suffix != ".py" or _is_standard(fullname):
             return None
         inside = [str(file.parent)] if file.name == "__init__.py" else None
         loader = _NeighbourLoader(fullname, str(file))
         return importlib.util.spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=inside)
 
+    def _computed(self, name: str) -> Path | None:
+        """The file of a name that the source does not show, or the folder, if it is the interface that imports it."""
+        if self._folder is None or not _is_interface_asking():
+            return None
+        path = self._folder.joinpath(*name.split("."))
+        files = (path / "__init__.py", path.with_name(f"{path.name}.py"), path)
+        if file := next((file for file in files if file.exists()), None):
+            self._files[name] = file
+        return file
+
 
 _neighbours = _Neighbours()
+
+
+def _is_interface_asking() -> bool:
+    """Whether an interface, or a neighbour of one, is among the callers."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        loader = frame.f_globals.get("__loader__")
+        if isinstance(loader, (_FromSource, _NeighbourLoader)):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_of(module: ModuleType, file: Path) -> bool:
@@ -371,10 +397,6 @@ def _is_standard(name: str) -> bool:
 def _import(path: Path, imports: ImportedFiles) -> ModuleType:
     """The interface as a module of its own, with its own neighbours."""
     _neighbours.begin(imports)
-    folder = str(path.absolute().parent)
-    with suppress(ValueError):
-        sys.path.remove(folder)
-    sys.path.insert(0, folder)  # for what is imported by a computed name, and for packages without a file
     loader = _FromSource("hate_interface", str(path.absolute()))
     spec = importlib.util.spec_from_file_location("hate_interface", path.absolute(), loader=loader)
     if spec is None or spec.loader is None:

@@ -197,6 +197,54 @@ def test_a_generator_of_transcripts_is_several(runs: Workshop) -> None:
     assert len(harness.load(path for path in runs.folder.glob("svm.csv"))) == 1
 
 
+# What takes a transcript that a program holds.
+TAKES_ONE: dict[str, Callable[[Any], object]] = {
+    "rate": harness.rate,
+    "compare": lambda held: harness.compare([held, "transcripts/toy/other.jsonl"]),
+    "show": harness.show,
+    "read": harness.read,
+    "confusion": harness.confusion,
+    "convert": lambda held: harness.convert(held, "copy.jsonl", force=True),
+    "report": lambda held: harness.make_report(held),
+    "its records": lambda held: harness.read(held).records,
+}
+
+
+@pytest.mark.parametrize("name", TAKES_ONE)
+def test_a_run_that_was_written_over_is_not_taken_for_the_one_that_is_held(runs: Workshop, name: str) -> None:
+    """Both results were the second run: a comparison found no difference."""
+    one = harness.run("toy", lambda case, params: case.input, name="one", output="x.jsonl")
+    read = harness.read("x.jsonl")
+    TAKES_ONE[name](one)
+    two = harness.run("toy", lambda case, params: "x2", name="two", output="x.jsonl", force=True)
+    overwritten: list[Any] = [one, read]
+    for held in overwritten:
+        with pytest.raises(harness.HateError, match=r"x\.jsonl: written again since"):
+            TAKES_ONE[name](held)
+    assert harness.rate(two).to_dict()["transcripts"][0]["name"] == "two"
+
+
+def test_records_that_are_read_late_are_of_the_run_that_was_read_or_of_none(runs: Workshop) -> None:
+    early, late = harness.read("transcripts/toy/echo.jsonl"), harness.read("transcripts/toy/echo.jsonl")
+    assert [record.actual for record in early] == [f"x{n}" for n in range(6)]
+    runs.run("--force", output="transcripts/toy/echo.jsonl")
+    for get in (lambda: [*early], lambda: late.records, lambda: late.columns, lambda: late.counts):
+        with pytest.raises(harness.HateError, match="written again since"):
+            get()
+
+
+def test_what_is_held_is_found_from_any_folder(runs: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another file of that name would have been taken for it."""
+    run = harness.run("toy", lambda case, params: case.input, name="one", output="x.jsonl")
+    held: list[Any] = [run, harness.read("x.jsonl"), harness.load("svm.csv")]
+    known = [harness.rate(one).to_dict() for one in held]
+    other = runs.folder / "other"
+    other.mkdir()
+    (other / "x.jsonl").write_bytes(Path("transcripts/toy/other.jsonl").read_bytes())
+    monkeypatch.chdir(other)
+    assert [harness.rate(one).to_dict() for one in held] == known
+
+
 def test_converted_there_and_back(runs: Workshop) -> None:
     there = harness.convert("echo", "echo.parquet")
     assert there.remarks == runs.call("convert", "echo", "again.parquet").err.replace("again", "echo").splitlines()

@@ -265,6 +265,20 @@ NEIGHBOURS = {
         "def answer(case, params):\n    import helper\n    return helper.answer(case, params)\n",
         "helper.py",
     ),
+    # Names that the source does not show.
+    "a computed name": ("answer = __import__('hel' + 'per').answer\n", "helper.py"),
+    "a computed name that is imported late": (
+        "def answer(case, params):\n    return __import__('hel' + 'per').answer(case, params)\n",
+        "helper.py",
+    ),
+    "a module that a text names": (
+        "from importlib import import_module\nanswer = import_module('models.best').answer\n",
+        "models/best.py",
+    ),
+    "a package that a text names": (
+        "from importlib import import_module\nanswer = import_module('models').answer\n",
+        "models/__init__.py",
+    ),
 }
 
 
@@ -281,6 +295,18 @@ def test_each_interface_of_a_process_has_its_own_neighbours(kind: str, toy: Work
     for word in ("one", "two", "one"):
         records = toy.run("--interface", word, "--force")
         assert {record["actual"] for record in records} == {word}
+
+
+def test_a_file_beside_one_interface_is_not_there_for_another(toy: Workshop) -> None:
+    source = (
+        "try:\n    from helper import answer\nexcept ImportError:\n" + "    " + says("none").replace("\n", "\n    ")
+    )
+    for word in ("one", "two"):
+        toy.write(f"{word}/interface.py", f"{source}\n")
+    toy.write("one/helper.py", says("one"))
+    for word, said in (("one", "one"), ("two", "none"), ("one", "one")):
+        records = toy.run("--interface", word, "--force")
+        assert {record["actual"] for record in records} == {said}
 
 
 @pytest.mark.parametrize("kind", NEIGHBOURS)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.model import Trial
 from harness.transcript.importing.file import flat, look_up
 from harness.transcript.importing.tools.predictions import label_text
 from tests.transcript.imports import import_one, outcomes, refused
@@ -319,3 +320,108 @@ def test_flattened_columns_can_be_looked_up_and_written(row: dict[str, object]) 
         json.dumps(value, allow_nan=False)
         if "." not in "".join(row):
             assert look_up(row, name, "here") == value or name in row
+
+
+# What a column may be called that has nothing to do with it.
+FIELDS = [*Trial.__struct_fields__, "values.correct", "case"]
+SAID = ("--id", "number", "--expect", "wanted", "--actual", "said", "--score", "lead", "--positive", "claim")
+DESIGNS: dict[str, tuple[str, ...]] = {
+    "no design": (),
+    "units": ("--psu", "document"),
+    "strata": ("--stratum", "shelf", "--psu", "document"),
+    "repeated": ("--repeat", "turn"),
+}
+ASKED: dict[str, tuple[str, ...]] = {
+    "rate": ("--by", "document"),
+    "compare": ("--by", "document"),
+    "confusion": (),
+    "roc": ("--points", "5"),
+    "fuse": ("-o", "fused.jsonl", "--force"),
+    "anova": ("--by", "shelf"),
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_what_other_columns_are_called_changes_no_answer(shop: Workshop, design: str) -> None:
+    """A column `psu` was taken for the unit that --psu had named, and `truth` for the right answer."""
+
+    def answers(ending: str) -> dict[str, object]:
+        for run in ("one", "two"):
+            rows = []
+            for n in range(48):
+                case = n // 2 if design == "repeated" else n
+                row: dict[str, object] = {
+                    "number": f"c{case}",
+                    "wanted": "abc"[case % 3],
+                    "said": "abc"[(n if n % (5 if run == "one" else 7) else n + 1) % 3],
+                    "lead": n * 37 % 101 / 100,
+                    "claim": int(case % 4 > 0),
+                    "document": f"d{case // 4}",
+                    "shelf": f"s{case // 12}",
+                    "turn": n % 2,
+                }
+                rows.append(row | {f"{name}{ending}": f"x{case % 5}" for name in FIELDS})
+            shop.write(f"{run}.csv", table(rows))
+            done = shop.call("import", f"{run}.csv", *SAID, *DESIGNS[design], "-o", f"{run}.jsonl", "--force")
+            assert done.status == 0, done.err
+        told = {
+            name: shop.call(name, "one.jsonl", "two.jsonl", *words, "--format", "json") for name, words in ASKED.items()
+        }
+        return {name: done.json if done.status == 0 else done.err for name, done in told.items()}
+
+    plain, found = answers("_"), answers("")
+    assert sum(isinstance(answer, dict) for answer in plain.values()) >= len(ASKED) - 1
+    for name in ASKED:
+        assert found[name] == plain[name], name
+
+
+def test_a_group_is_the_column_of_that_name(shop: Workshop) -> None:
+    """Where --id or --expect names another column, `id` and `truth` were what those had named."""
+    rows = [
+        {"number": n, "id": f"p{n // 3}", "wanted": "a", "said": "ab"[n % 2], "truth": f"t{n // 6}"} for n in range(12)
+    ]
+    shop.write("m.csv", table([dict(row) for row in rows]))
+    _, records = import_one(
+        shop, "m.csv", "--id", "number", "--expect", "wanted", "--actual", "said", "--psu", "id", "--stratum", "truth"
+    )
+    assert [record["psu"] for record in records.values()] == [row["id"] for row in rows]
+    assert [record["stratum"] for record in records.values()] == [row["truth"] for row in rows]
+    by_id = shop.call("rate", "out.jsonl", "--by", "id", "--format", "json").json["by"]
+    assert [group["label"] for group in by_id["groups"]] == ["p0", "p1", "p2", "p3"]
+
+
+# Claim, whether it is true, and the answer: each of them, where a test allows it.
+JUDGED = [
+    (claim, positive, answer)
+    for claim in ("a", "3", "")
+    for positive in (1, 0)
+    for answer in ("a", "3", "b", "")
+    if claim or not positive  # a true claim names something
+]
+
+
+@pytest.mark.parametrize("task", ["label", "score"])
+def test_a_table_is_judged_as_a_run_with_the_same_answers(toy: Workshop, task: str) -> None:
+    """A negative case that claims nothing accepts any label, and a refusal is no label; it was the other way round."""
+    rows = [
+        {"id": f"c{n}", "input": answer, "expect": claim, "positive": positive}
+        for n, (claim, positive, answer) in enumerate(JUDGED)
+    ]
+    if task == "score":
+        for n, row in enumerate(rows):
+            row["input"] = ["", "-1", "0.5", "0.75", "1e3"][n % 5]
+    cases = [dict(row) for row in rows]
+    sections = '[params.threshold]\ntype = "float"\ndefault = 0.75\ndecision = true\n' if task == "score" else ""
+    toy.script(task=task, sections=sections, rows=table(cases))
+    given = "float(case.input)" if task == "score" else "case.input"
+    toy.interface(f"def answer(case, params):\n    return {given} if case.input else None\n")
+    run = {record["id"]: record for record in toy.run()}
+    toy.write("t.csv", table(cases))
+    said = (
+        ("--score", "input", "--success-at", "0.75") if task == "score" else ("--expect", "expect", "--actual", "input")
+    )
+    _, imported = import_one(toy, "t.csv", "--positive", "positive", *said)
+    assert {*outcomes(run).values()} == {"TP", "TN", "FP", "FN"}
+    assert outcomes(imported) == outcomes(run)
+    for key in ("actual", "score") if task == "label" else ("score",):
+        assert [record.get(key) for record in imported.values()] == [record.get(key) for record in run.values()]

@@ -58,7 +58,7 @@ def ranks_of_run(run: Run, name: str, design: DesignOptions, *, partial: bool = 
     if not positive.any():
         raise TranscriptError(f"{run.source}: no probe shows a person in the gallery, so there are no ranks")
     silent = positive & (columns.actual.codes < 0)
-    people = aligned.column("truth")
+    people = aligned.recorded("truth")
     return ProbeRanks(
         name=name,
         rank=rank,

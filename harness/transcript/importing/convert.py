@@ -37,10 +37,13 @@ NONE = "none"
 
 
 class GroupColumns:
-    """Columns that group cases: one, or several separated by commas, crossed."""
+    """Columns that group cases: one, or several separated by commas, crossed.
+
+    A column of the file goes before what the case has under that name: `id` may be a patient where --id names another.
+    """
 
     def __init__(self, option: str, text: str, columns: Mapping[str, object]) -> None:
-        self.option = option
+        self.option, self._columns = option, columns
         known = [*FIXED, *columns]
         self.names = [text] if text in known else [name.strip() for name in text.split(",")]
         for name in self.names:
@@ -57,12 +60,9 @@ class GroupColumns:
         return parts[0] if len(parts) == 1 else crossed(parts)
 
     def _value(self, result: ImportedAnswer, name: str) -> str:
-        if name == "id":
-            return result.id
-        if name == "expect":
-            return result.expect
-        if name == "truth":
-            return result.truth or result.expect
+        if name not in self._columns:
+            fixed = {"id": result.id, "expect": result.expect, "truth": result.truth or result.expect}
+            return fixed[name]
         if name not in result.columns:
             raise ForeignError(f"{result.location}: no column '{name}', which --{self.option} names")
         return plain_text(result.columns[name])

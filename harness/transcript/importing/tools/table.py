@@ -368,8 +368,11 @@ class _RowReader:
             marks = _marks(required(block, fields.success), fields.success, block.locations)
             return [{fields.success: mark} for mark in marks]
         if fields.actual is not None:
-            given = _texts(["" if answer is None else answer for answer in actual])
-            accepted: Iterable[bool] = map(eq, given, expect)
+            # As in a label test: a refusal is never accepted, and a negative case without a claim accepts any label.
+            accepted: Iterable[bool] = (
+                answer is not None and (as_text(answer) == claim or not (claim or is_true))
+                for answer, claim, is_true in zip(actual, expect, positive, strict=True)
+            )
         else:
             accepted = (value is not None and at is not None and value >= at for value in score)
         return [_RIGHT if right else _WRONG for right in map(eq, accepted, positive)]
