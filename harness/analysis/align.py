@@ -89,6 +89,15 @@ class AlignedRuns:
         """What a count of records counts, in the plural."""
         return "answers" if self.repeated else "cases"
 
+    @property
+    def success_of_cases(self) -> FloatArray:
+        """For each record, the share of the answers to its case that are right, (m, n)."""
+        success = self.success.astype(np.float64)
+        if not self.repeated:
+            return success
+        case = np.unique(self.ids, return_inverse=True)[1]
+        return np.stack([np.bincount(case, weights=run) / np.bincount(case) for run in success])[:, case]
+
     def case_count(self, inside: BoolArray) -> int:
         """How many cases some of the records are of."""
         if not self.repeated:

@@ -151,7 +151,7 @@ def break_down(measurement: Measurement, pairs: Sequence[tuple[int, int]], by: s
     of_contrasts = holm([None if contrast is None else contrast.difference.p_value for contrast in contrasts]).tolist()
     return Breakdown(
         column=groups.column,
-        groups=with_corrected(rows, Multiplicity.HOLM),
+        groups=with_corrected(rows),
         gaps=gaps,
         interactions=[
             None if test is None else replace(test, p_adjusted=finite(p))
@@ -190,9 +190,9 @@ def side_by_side(parts: Sequence[Sequence[Group]], count: Callable[[Iterable[int
     return rows
 
 
-def with_corrected(rows: Sequence[Group], multiplicity: Multiplicity) -> list[Group]:
-    """The groups with p-values of pairs that are corrected for all pairs of all groups."""
-    flat = iter(with_adjusted([gap for row in rows for gap in row.pairs], multiplicity))
+def with_corrected(rows: Sequence[Group]) -> list[Group]:
+    """The groups with p-values of pairs that are corrected for all pairs of all groups, by Holm."""
+    flat = iter(with_adjusted([gap for row in rows for gap in row.pairs], Multiplicity.HOLM))
     return [replace(row, pairs=list(islice(flat, len(row.pairs)))) for row in rows]
 
 

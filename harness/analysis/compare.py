@@ -150,7 +150,7 @@ def _compare_by(
         further.append("equivalence")
     columns = dict.fromkeys(options.by)
     if options.unpaired:
-        breakdowns = [by_group(measurements, multiplicity, by) for by in columns]
+        breakdowns = [by_group(measurements, by) for by in columns]
     else:
         breakdowns = [break_down(measurement, comparison.run_pairs, by) for by in columns]
     items = None

@@ -224,8 +224,9 @@ def with_margins(
         if pair.other_measure:
             return None
         # Without a design, or without variance: the score test, with the effective number of cases.
-        effect = 1.0 if gap is None else sample.cases / float(cases_without_variance(sample.cases, sample.units))
         table = PairTable(n_ff=pair.n_ff, n_sf=pair.n_sf, n_fs=pair.n_fs, n_ss=pair.n_ss)
+        cases = sample.cases / sample.answers
+        effect = 1.0 if gap is None else table.n / float(cases_without_variance(cases, sample.units))
         return paired_equivalent(table, margin=margin, alpha=alpha, design_effect=effect)
 
     def by_limits(gap: Estimate) -> Equivalence:

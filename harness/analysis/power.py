@@ -62,6 +62,8 @@ class Pilot:
     weighted: bool = False
     # Answers to each case, which are what was counted: more than 1 with --repeat.
     answers: float = 1.0
+    # The shares of cases and units that count, by Kish.
+    counted: tuple[float, float] = (1.0, 1.0)
     # What hate compare takes of such runs, unless told otherwise.
     main_measure: str = "rate"
     # Strata by name, their units, and each stratum's weight times its standard deviation.
@@ -75,12 +77,14 @@ class Pilot:
         per_unit = max(self.cases / self.units, 1.0)
         effect = 1.0 if self.design_effect is None or not self.design_effect > 0 else self.design_effect
         icc = 0.0 if per_unit == 1 else (effect - 1) / (per_unit - 1)
-        return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata, effect)
+        return PlannedSample(per_unit, min(max(icc, -1 / per_unit), 1.0), self.strata, effect, self.counted)
 
     @property
     def possible_discordance(self) -> float | None:
         """That of the pilot; without a discordant case, as much as so many cases leave possible."""
-        return 1 - float(end_limit(self.cases, self.units)) if self.discordance == 0 else self.discordance
+        return (
+            1 - float(end_limit(self.cases / self.answers, self.units)) if self.discordance == 0 else self.discordance
+        )
 
     def assumptions(self, *, exact: bool) -> list[str]:
         """What is assumed if nothing varied; `exact`: cases are independent, and only their discordance counts."""
@@ -102,11 +106,12 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
     sampling = take_sample(aligned, design)
     measurement = Measurement(MEASURES["rate"], aligned, sampling, Replication())
     cells = measurement.runs()
-    estimate = cells.estimate(0) if len(runs) == 1 else cells.difference(0, 1)
-    if estimate is None or not math.isfinite(estimate.se):
+    first = cells.estimate(0)
+    estimate = first if len(runs) == 1 else cells.difference(0, 1)
+    if first is None or estimate is None or not math.isfinite(estimate.se):
         raise UsageError(f"{runs[0].source}: its design gives no standard error, so it says nothing about a variance")
     names, units, spread = _strata(measurement, sampling, len(runs))
-    weights = sampling.sample.weights
+    weights, scale = sampling.sample.weights, first.scale
     assumed = estimate.se == 0
     se, effect = _without_variance(runs[0], estimate, sampling) if assumed else (estimate.se, estimate.design_effect)
     return Pilot(
@@ -127,6 +132,7 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         assumed=assumed,
         weighted=sampling.weights != "cases",
         answers=aligned.n / aligned.case_count(np.ones(aligned.n, dtype=np.bool_)),
+        counted=(float(scale.cases) / aligned.n, float(scale.units) / sampling.sample.units),
         main_measure=aligned.headers[0].test.main_measure,
         strata_names=names,
         strata_units=units,
@@ -144,7 +150,7 @@ def _without_variance(run: Run, estimate: Estimate, sampling: Sampling) -> tuple
         raise UsageError(f"{run.source}: a single unit says nothing about a variance; a pilot needs more")
     half = max(estimate.interval.high - estimate.value, estimate.value - estimate.interval.low)
     cases = float(estimate.cases)
-    effect = cases / float(cases_without_variance(cases, estimate.units))
+    effect = cases / float(cases_without_variance(cases / sampling.sample.answers, estimate.units))
     return half / float(t_quantiles(estimate.df, estimate.confidence)), effect
 
 
@@ -329,10 +335,12 @@ def _case_variance(
     if options.question is PlanningGoal.WIDTH:
         if not rates:
             raise UsageError("--width: say which rate is expected, such as --rates 0.9, or name a pilot")
+        if pilot is not None and pilot.difference is not None:
+            raise UsageError("--width is about the rate of one run; name one transcript as the pilot")
         return sample.unit_variance(rates[0] * (1 - rates[0])), None, False, rates[0]
     difference = options.difference or 0.0
     discordance = options.discordance if pilot is None or options.discordance else pilot.possible_discordance
-    plain = pilot is None or (pilot.unit == "cases" and not pilot.weighted)
+    plain = pilot is None or (pilot.unit == "cases" and not pilot.weighted and pilot.answers == 1)
     independent = sample.strata == 1 and options.per_unit == 1 and plain
     exact = independent and options.question is PlanningGoal.DIFFERENCE
     if discordance is None:

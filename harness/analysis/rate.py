@@ -203,10 +203,10 @@ def _explained(measurement: Measurement) -> list[ExplainedVariance]:
     unlike = ("expect", "truth") if task is not None and (task.expect_is_file or task.structured_expect) else ()
     names = [name for name in measurement.aligned.column_names() if name not in unlike]
     columns = distinct_groups(measurement.aligned, names, apart=measurement.sampling.psu)
-    success, weights = measurement.aligned.success[0].astype(np.float64), measurement.sampling.sample.weights
+    success, cases = measurement.aligned.success_of_cases[0], measurement.aligned.n // measurement.aligned.answers
     explained = []
     for groups in columns.values():
-        share = _omega_squared(success, groups.codes, weights, len(groups.labels))
+        share = _omega_squared(success, groups.codes, measurement.sampling.sample.weights, len(groups.labels), cases)
         tested = equal_groups(measurement, groups.members)
         explained.append(ExplainedVariance(groups.column, len(groups.labels), share, *tested))
     corrected = holm([column.p_value for column in explained]).tolist()
@@ -242,18 +242,18 @@ def _few_groups(aligned: AlignedRuns, column: str) -> tuple[str, CaseGroups | No
             groups = several_groups(aligned, by)
         except UsageError:
             continue
-        return by, groups if len(groups.labels) * 2 <= aligned.n else None
+        return by, groups if len(groups.labels) * 2 * aligned.answers <= aligned.n else None
     return column, None
 
 
-def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int) -> float:
-    """Hays' omega squared: the share of the variance that lies between groups, corrected for chance."""
+def _omega_squared(values: FloatArray, codes: IntArray, weights: FloatArray, groups: int, cases: int) -> float:
+    """Hays' omega squared: the share of the variance that lies between groups of cases, corrected for chance."""
     sizes = np.bincount(codes, weights=weights, minlength=groups)
     means = np.bincount(codes, weights=weights * values, minlength=groups) / np.where(sizes > 0, sizes, 1.0)
     mean = float(weights @ values / weights.sum())
     between = float(sizes @ (means - mean) ** 2)
     total = float(weights @ (values - mean) ** 2)
-    inside = (total - between) / max(len(values) - groups, 1)
+    inside = (total - between) / max(cases - groups, 1)
     below = total + inside
     return max((between - (groups - 1) * inside) / below, 0.0) if below > 0 else 0.0
 

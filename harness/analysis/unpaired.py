@@ -114,7 +114,7 @@ def difference_of(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     return None if a is None or b is None else independent_difference(a, b)
 
 
-def by_group(measurements: Sequence[Measurement], multiplicity: Multiplicity, by: str) -> Breakdown:
+def by_group(measurements: Sequence[Measurement], by: str) -> Breakdown:
     """The runs, and their differences, in every group that any of them has."""
     whole = measurements[0].aligned.column(by) is not None
     for part in [] if whole else crossed_columns(by):
@@ -127,4 +127,4 @@ def by_group(measurements: Sequence[Measurement], multiplicity: Multiplicity, by
         for row in side_by_side([rows for _, rows in parts], sum)
     ]
     column = parts[0][0].column
-    return Breakdown(column, with_corrected(rows, multiplicity), [None] * len(measurements), [None] * len(pairs))
+    return Breakdown(column, with_corrected(rows), [None] * len(measurements), [None] * len(pairs))

@@ -107,26 +107,28 @@ def agreement(aligned: AlignedRuns, sampling: Sampling, replication: Replication
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = a - b
         known = np.isfinite(gaps)
-        if known.sum() < 2:
+        # More answers to a case are not more cases.
+        cases = float(known.sum()) / sampling.sample.answers
+        if cases < 2:
             return None
         try:
-            estimates = make_estimates(sampling.sample, agreement_limits(gaps, known.astype(np.float64)), replication)
+            limits = agreement_limits(gaps, known.astype(np.float64), cases)
+            estimates = make_estimates(sampling.sample, limits, replication)
         except ValueError:
             # Half of the sample has no such case, or the squares of the differences are too large for a float.
             return None
     bias, low, high = estimates.all()
     weights = sampling.sample.weights[known]
-    spread = np.average((gaps[known] - bias.value) ** 2, weights=weights) * known.sum() / (known.sum() - 1)
+    spread = np.average((gaps[known] - bias.value) ** 2, weights=weights) * cases / (cases - 1)
     means = a[known] / 2 + b[known] / 2
     return Agreement((aligned.names[0], aligned.names[1]), means, gaps[known], bias, low, high, float(spread) ** 0.5)
 
 
-def agreement_limits(gaps: FloatArray, known: FloatArray) -> SmoothFormula:
+def agreement_limits(gaps: FloatArray, known: FloatArray, cases: float) -> SmoothFormula:
     """The mean difference, and that minus and plus 1.96 standard deviations.
 
     The members have one formula, and differ by a column with how many standard deviations are added to the mean.
     """
-    cases = float(known.sum())
     # Differences from their mean, or the digits of large numbers would cancel.
     centre = float(gaps[known > 0].mean())
     d = np.where(known > 0, gaps - centre, 0.0)

@@ -236,7 +236,7 @@ def _site_transcript(test: str, entry: "TranscriptEntry", site: str) -> Entry:
         "version": entry.version,
         "algorithm": entry.algorithm,
         "tests": entry.tests,
-        "rate": (entry.TP + entry.TN) / entry.tests if entry.tests else 0.0,
+        "rate": entry.ranked_by.value if entry.ranked_by.measure == "rate" else entry.rate,
         "complete": True,
         "site": site,
         "path": f"{test}@{entry.version}/{entry.name}",
@@ -273,7 +273,7 @@ def _local_transcript(path: Path, summary: TranscriptSummary, site: str, known: 
         "version": header.test.version,
         "algorithm": header.algorithm.name,
         "tests": summary.counts.tests,
-        "rate": None if header.is_blind else summary.counts.rate,
+        "rate": _rate(path, summary),
         "complete": summary.complete,
         "site": site,
         "path": str(path),
@@ -283,6 +283,18 @@ def _local_transcript(path: Path, summary: TranscriptSummary, site: str, known: 
         "extent": header.part,
         "part": summary.part_text if summary.complete else "",
     }
+
+
+def _rate(path: Path, summary: TranscriptSummary) -> float | None:
+    """By the weights of the design, for which all records are read; None if it is not known here."""
+    if summary.header.is_blind:
+        return None
+    if summary.header.design.get("weights", "cases") == "cases":
+        return summary.counts.rate
+    from harness.analysis.rate_errors import rate_of_transcript
+
+    found = rate_of_transcript(path, partial=True).estimate
+    return None if found is None else found.value
 
 
 def _transcript_name(entry: Entry) -> str:

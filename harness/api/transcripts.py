@@ -27,7 +27,7 @@ from harness.site.download_request import DownloadLimits
 from harness.site.find_transcripts import KnownTranscripts, Source
 from harness.site.judged import judge_sources
 from harness.transcript.format import Header, TestInfo, differing_params, params_text
-from harness.transcript.read import open_transcript, summarise
+from harness.transcript.read import glance, open_transcript
 
 if TYPE_CHECKING:
     from harness.analysis.align import Run
@@ -313,16 +313,19 @@ def metric_remark(names: Sequence[str], headers: Sequence[Header]) -> str:
 
 
 def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
-    """How the baseline of the test did, in a line; empty if it is compared already, or unknown."""
+    """How the baseline did, by the measure and the weights of the test; empty if it is compared already, or unknown."""
+    from harness.analysis.standing import standing_of
     from harness.script.library import find_all
 
     try:
         name = next(entry.baseline for entry in find_all() if entry.name == test.name)
         if not name or name in names:
             return ""
-        summary = summarise(KnownTranscripts().published(f"{test.name}/{name}").path)
+        path = KnownTranscripts().published(f"{test.name}/{name}").path
+        standing = standing_of(path) if glance(path).header.test.digest == test.digest else None
     except (HateError, StopIteration):
         return ""
-    if summary.header.test.digest != test.digest:
+    if standing is None:
         return ""
-    return f"the test's baseline, {name}, has a rate of {summary.counts.rate:.4f}; add {test.name}/{name} to compare"
+    measure = f"a {standing.measure} of" if standing.measure == "rate" else standing.measure
+    return f"the test's baseline, {name}, has {measure} {standing.value:.4f}; add {test.name}/{name} to compare"

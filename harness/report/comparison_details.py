@@ -15,7 +15,7 @@ from harness.report.blocks import Block, Cell, Heading, Limits, Number, Paragrap
 from harness.report.comparison_pairs import PairOutput, pair_table_of
 from harness.report.comparison_runs import cost_table
 from harness.report.groups import group_blocks
-from harness.report.numbers import correction_name, interval_cell, percent
+from harness.report.numbers import interval_cell, percent
 from harness.report.verdicts import IF_INDEPENDENT, margin_verdict
 
 # Cases at either end of the list that are shown; JSON has all.
@@ -32,12 +32,8 @@ def detail_blocks(comparison: Comparison, *, pairs: bool) -> list[Block]:
 def requested_blocks(comparison: Comparison) -> list[Block]:
     """Groups and items, where they were asked for."""
     blocks: list[Block] = []
-    # P-values of groups are Holm's, but of runs on different cases corrected as those of all cases.
-    correction = "Holm" if comparison.paired else correction_name(comparison.multiplicity)
     for by in comparison.breakdowns:
-        blocks += group_blocks(
-            by, comparison.names, comparison.run_pairs, comparison.measure, comparison.replication, correction
-        )
+        blocks += group_blocks(by, comparison.names, comparison.run_pairs, comparison.measure, comparison.replication)
     if comparison.items is not None:
         blocks += item_blocks(comparison, comparison.items)
     return blocks

@@ -45,7 +45,6 @@ def group_blocks(
     pairs: Pairs,
     measure: Measure,
     replication: Replication,
-    correction: str = "Holm",
 ) -> list[Block]:
     """Every run and every pair in every group, and what follows from them."""
     blocks: list[Block] = [
@@ -54,7 +53,7 @@ def group_blocks(
     ]
     if pairs:
         items = [item for group in breakdown.groups for item in _pairs_of(group, names, pairs)]
-        columns = _group_columns(breakdown.column, percent(replication.confidence), correction)
+        columns = _group_columns(breakdown.column, percent(replication.confidence))
         blocks.append(table_of(items, columns, Output.TABLE))
     empty = [group.label for group in breakdown.groups if not any(group.runs)]
     lines = [
@@ -64,7 +63,7 @@ def group_blocks(
         *_lead_changes(breakdown, names, pairs, measure, replication),
         *_gap_differences(breakdown, names, pairs, measure, replication),
     ]
-    lines += [f"p {correction} is corrected for all groups and pairs."] if pairs else []
+    lines += ["p Holm is corrected for all groups and pairs."] if pairs else []
     return [*blocks, Paragraphs(lines)] if lines else blocks
 
 
@@ -100,7 +99,7 @@ def _pairs_of(
 
 
 def _group_columns(
-    column: str = "", level: str = "", correction: str = "", columns: Sequence[str] = (), measure: str = ""
+    column: str = "", level: str = "", columns: Sequence[str] = (), measure: str = ""
 ) -> list[Column[PairInGroup]]:
     """All that is known of a pair in a group, in the order of every table that has it."""
     table, sheet, entry = Output.TABLE, Output.CSV, Output.JSON
@@ -117,7 +116,7 @@ def _group_columns(
         Column("low", "estimate.interval.low", shown=sheet),
         Column("high", "estimate.interval.high", shown=sheet),
         Column("p_value", "estimate.p_value", shown=table | sheet | entry, head="p", form=P),
-        Column("p_adjusted", "estimate.p_adjusted", shown=table | sheet | entry, head=f"p {correction}", form=P),
+        Column("p_adjusted", "estimate.p_adjusted", shown=table | sheet | entry, head="p Holm", form=P),
         Column("method", "estimate.method", shown=sheet),
         Column("measure", lambda _: measure, shown=sheet),
     ]

@@ -250,13 +250,16 @@ def _check_cases(n: float) -> None:
 class PlannedSample:
     """Units of so many cases each, in so many strata, whose cases are this similar.
 
-    effect  the design effect where it is known, of strata and weights too; else it follows from the similarity
+    effect   the design effect where it is known, of strata and weights too; else it follows from the similarity
+    counted  the shares of the cases and of the units that count, by Kish: with weights, and with several answers to a
+             case, which are not more cases
     """
 
     per_unit: float = 1.0
     icc: float = 0.0
     strata: int = 1
     effect: float | None = None
+    counted: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.per_unit) and self.per_unit >= 1):
@@ -386,14 +389,13 @@ def width_of_rate(units: float, rate: float, sample: PlannedSample, *, confidenc
         raise ValueError(f"rate {rate!r}: expected a number from 0 to 1")
     if units <= sample.strata:
         return 1.0
-    se = math.sqrt(sample.unit_variance(rate * (1 - rate)) / units)
+    se, (of_cases, of_units) = math.sqrt(sample.unit_variance(rate * (1 - rate)) / units), sample.counted
     limits = share_limits(
         rate,
         se,
         units - sample.strata,
-        cases=units * sample.per_unit,
-        units=units,
-        design_effect=sample.design_effect,
+        cases=units * sample.per_unit * of_cases,
+        units=units * of_units,
         confidence=confidence,
     )
     return float(limits.high - limits.low)

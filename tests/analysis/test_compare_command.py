@@ -4,11 +4,13 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from harness.bundled import bundled
+from harness.site.find_transcripts import KnownTranscripts
 from tests.analysis.transcripts import clustered, figure_5, transcript
 from tests.site.run_files import write_run
 from tests.workshop import Workshop
@@ -201,3 +203,16 @@ def test_mistakes_in_a_typed_table_are_a_line(shop: Workshop, words: list[str], 
     done = shop.call("compare", "--table", *words)
     assert done.status == 2
     assert message.lower() in done.err.lower()
+
+
+def test_the_baseline_of_the_test_is_told_by_what_counts_there(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the weights of its design, as it would be compared: 1 and 1/4 in two strata."""
+    strata, design = ["a", "a", "b", "b", "b", "b"], {"stratum": "s", "weights": "equal"}
+    known = [SimpleNamespace(name="toy", baseline="strawman")]
+    monkeypatch.setattr("harness.script.library.find_all", lambda: known)
+    published = shop.folder / "strawman.jsonl"
+    monkeypatch.setattr(KnownTranscripts, "published", lambda _, name: SimpleNamespace(path=published))
+    for name in ("strawman", "a", "b"):
+        transcript(shop.folder / f"{name}.jsonl", [True] * 3 + [False] * 3, design=design, stratum=strata)
+    done = shop.call("compare", shop.folder / "a.jsonl", shop.folder / "b.jsonl")
+    assert "the test's baseline, strawman, has a rate of 0.6250; add toy/strawman to compare" in done.err

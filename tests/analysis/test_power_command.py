@@ -81,6 +81,20 @@ def test_a_pilot_of_independent_cases(shop: Workshop) -> None:
     assert found["pilot"]["discordance"] == pytest.approx(found["discordance"])
 
 
+def test_several_answers_to_a_case_are_not_planned_for_as_independent_ones(shop: Workshop) -> None:
+    """Their mean decides, by design, and McNemar's test does not."""
+    rng, repeat = np.random.default_rng(1), [1, 2, 3] * 60
+    ids = [f"c{number // 3}" for number in range(180)]
+    both = [
+        transcript(shop.folder / f"{name}.jsonl", rng.random(180) < 0.8, ids=ids, repeat=repeat, more={"repeat": 3})
+        for name in "ab"
+    ]
+    found = power(shop, *both, "--difference", "0.1")
+    assert found["test"] == "t by design"
+    se = shop.call("compare", *both, "--format", "json").json["pairs"][0]["replication"]["se"]
+    assert found["power"] == pytest.approx(difference_power(found["units"], 0.1, 60 * se**2))
+
+
 def test_equivalence_takes_more_the_nearer_the_difference_is_to_the_margin(shop: Workshop) -> None:
     equal, near = (
         power(shop, "--margin", "0.05", "--discordance", "0.1", "--difference", d)["units"] for d in ("0", "0.03")
@@ -142,6 +156,7 @@ def test_the_picture(shop: Workshop) -> None:
         (("--per-unit", "4", "--icc", "-0.9", "--difference", "0.1", "--discordance", "0.2"), "intraclass correlation"),
         (("wisard", "witch", "--per-unit", "3", "--difference", "0.1"), "the pilot says that itself"),
         (("wisard",), "one transcript shows no difference"),
+        (("wisard", "witch", "--width", "0.1"), "about the rate of one run"),
         (("wisard", "witch", "warlock", "--difference", "0.1"), "a pilot is one run, or two"),
         (("--from", "--difference", "0.1"), "name one or two transcripts"),
         (("--rule-of-30", "0.001", "--difference", "0.1"), "a question of its own"),

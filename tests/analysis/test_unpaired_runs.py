@@ -339,7 +339,9 @@ def test_the_command_has_margins_and_groups(shop: Workshop) -> None:
     assert (shop.folder / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "Equivalence" in shop.call(*words).out
     for method in ("holm", "hochberg", "bh"):
-        assert shop.call(*words, "--multiplicity", method, "--format", "json").json["multiplicity"] == method
+        again = shop.call(*words, "--multiplicity", method, "--format", "json").json
+        assert again["multiplicity"] == method
+        assert again["by"] == found["by"], "groups are corrected by Holm, whatever corrects the pairs of all cases"
 
 
 def test_a_run_without_the_measure_has_no_verdict_and_no_winner(tmp_path: Path) -> None:

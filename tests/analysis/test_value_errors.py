@@ -74,7 +74,7 @@ def test_intervals_of_the_limits_cover(experiments: int) -> None:
     """20 normal differences: 93 of 100 intervals of a limit have it, as docs/how-to/numbers.md says."""
     rng, inside = np.random.default_rng(3), np.zeros(3)
     for gaps in rng.normal(size=(experiments, 20)):
-        found = make_estimates(make_sample(20), agreement_limits(gaps, np.ones(20))).all()
+        found = make_estimates(make_sample(20), agreement_limits(gaps, np.ones(20), 20)).all()
         for place, (one, limit) in enumerate(zip(found, (0, -1.959964, 1.959964), strict=True)):
             assert one.interval is not None
             inside[place] += one.interval.low <= limit <= one.interval.high

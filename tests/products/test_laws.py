@@ -4,7 +4,7 @@ A law that changes nothing is tried with a few questions in the fast part, and w
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -254,15 +254,15 @@ _WEIGHED = frozenset(
 )
 
 
-def _weighed(node: Any, at: str = "", last: str = "") -> Iterator[tuple[str, Any]]:
+def _weighed(node: Any, at: str = "", last: str = "", *, names: Set[str] = _WEIGHED) -> Iterator[tuple[str, Any]]:
     """The numbers of an answer that follow the weights, with where they are; `last` is the name of a number or list."""
     if isinstance(node, list):
         for number, one in enumerate(node):
-            yield from _weighed(one, f"{at}[{number}]", last)
+            yield from _weighed(one, f"{at}[{number}]", last, names=names)
     elif isinstance(node, dict):
         for key in node.keys() - {"agreement", *SIMULATED}:
-            yield from _weighed(node[key], f"{at}.{key}", key)
-    elif last in _WEIGHED:
+            yield from _weighed(node[key], f"{at}.{key}", key, names=names)
+    elif last in names:
         yield at, node
 
 
@@ -289,27 +289,63 @@ def test_a_weight_is_a_number_of_copies(shop: Workshop, all_runs: AllRuns, subje
     assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
-    a, b, _ = all_runs.of(subject).paths
-    once = changed([a, b], shop.folder / "once")
-    twice = changed([a, b], shop.folder / "twice", order=_repeated, header=lambda header: header | {"repeat": 2})
-    names = ",".join(statistics(subject)[1::3] or ["rate"])
-    one, other = (_ask(shop, "rate", *runs, "--statistic", names)["transcripts"] for runs in (once, twice))
-    for single, double in zip(one, other, strict=True):
-        for name, mine in single["measures"].items():
-            assert list(differences(_essence(mine), _essence(double["measures"][name]))) == [], name
-    one, other = (_ask(shop, "compare", *runs)["pairs"][0] for runs in (once, twice))
-    assert list(differences(_essence(one["replication"]), _essence(other["replication"]))) == []
+# With whatever the design says of them: only the design effect and the correlation within units are of answers.
+_OF_CASES = _WEIGHED | {"interval", "low", "high", "p_value", "share", "sd"}
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("subject", "question"), QUESTIONS)
+def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
+    call = CALLS[question]
+    paths = all_runs.of(subject).paths[: call.runs]
+    words = [*call.words, *(["--statistic", ",".join(statistics(subject))] if question == "rate" else [])]
+    once = changed(paths, shop.folder / "once")
+    twice = changed(paths, shop.folder / "twice", order=_repeated, header=_answered_twice)
+    one, other = (_by_design(_ask(shop, call.command, *runs, *words)) for runs in (once, twice))
+    assert list(differences(dict(_weighed(one, names=_OF_CASES)), dict(_weighed(other, names=_OF_CASES)))) == []
+    assert list(differences(*(without(of.get("agreement"), "cases") for of in (one, other)))) == []
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("subject", "question"), QUESTIONS)
+def test_answers_to_a_case_are_cases_of_its_unit(
+    shop: Workshop, all_runs: AllRuns, subject: str, question: str
+) -> None:
+    """But for limits, for which more answers are not more cases; the second answer is another run's."""
+    call, paths = CALLS[question], all_runs.of(subject).paths
+    words = [*call.words, *(["--statistic", ",".join(statistics(subject))] if question == "rate" else [])]
+    runs: dict[str, list[Path]] = {"cases": [], "answers": []}
+    for path, other in zip(paths[: call.runs], (*paths[1:], paths[0]), strict=False):
+        second = {record["id"]: record for record in read_records(other)}
+
+        def with_cases(records: list[Record], second: dict[str, Record] = second) -> list[Record]:
+            return [*records, *(second[one["id"]] | {"id": f"{one['id']} again"} for one in records)]
+
+        def with_answers(records: list[Record], second: dict[str, Record] = second) -> list[Record]:
+            return [one | {"repeat": 1 + (one is not mine)} for mine in records for one in (mine, second[mine["id"]])]
+
+        folder = shop.folder / path.stem
+        folder.mkdir()
+        runs["cases"] += changed([path], folder / "cases", order=with_cases, header=_of_cases(2 * CASES))
+        runs["answers"] += changed([path], folder / "answers", order=with_answers, header=_answered_twice)
+    one, other = (_by_design(_ask(shop, call.command, *of, *words)) for of in runs.values())
+    assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
 
 
 def _repeated(records: list[Record]) -> list[Record]:
     return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
 
 
-def _essence(found: Record) -> Record:
-    return {key: found[key] for key in ("estimate", "se", "df", "interval", "p_value")}
+def _answered_twice(header: Record) -> Record:
+    return header | {"repeat": 2}
+
+
+def _by_design(node: Any) -> Any:
+    """An answer without what it says, beside the design, of independent answers."""
+    if isinstance(node, dict):
+        plain = {"interval", "p_value", "p_adjusted"} if "replication" in node else set()
+        return {key: _by_design(value) for key, value in node.items() if key not in {"cochran_q", *plain}}
+    return [_by_design(one) for one in node] if isinstance(node, list) else node
 
 
 def test_one_stratum_is_no_stratum(shop: Workshop, all_runs: AllRuns) -> None:

@@ -5,6 +5,7 @@ import pytest
 from harness.errors import TranscriptError
 from harness.report.text import width
 from harness.transcript.read import glance, summarise
+from tests.analysis.transcripts import transcript
 from tests.site.run_files import ago, write_run
 from tests.workshop import Record, Workshop
 
@@ -46,6 +47,18 @@ def test_newest_first_with_changed_parameters_and_extent(shop: Workshop) -> None
     assert [entry["tests"] for entry in entries] == [4, 6, 2, 6, 6]
     assert entries[3]["rate"] == 0.5
     assert entries[3]["params"] == {"bits": 2, "tuples": 128}
+
+
+def test_the_rate_follows_the_weights_of_the_test(shop: Workshop) -> None:
+    """As hate rate has it: the mean of both strata, 1 and 1/4."""
+    path = shop.folder / "transcripts" / "toy" / "mine.jsonl"
+    path.parent.mkdir(parents=True)
+    design = {"stratum": "s", "weights": "equal"}
+    strata = ["a", "a", "b", "b", "b", "b"]
+    transcript(path, [True, True, True, False, False, False], design=design, stratum=strata)
+    rated = shop.call("rate", path, "--format", "json").json["transcripts"][0]
+    assert rated["measures"]["rate"]["estimate"] == 0.625
+    assert [entry["rate"] for entry in listed(shop)] == [0.625]
 
 
 def test_the_table_fits_a_terminal(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def analyse_variance(runs: Sequence[Run], by: str, design: DesignOptions, *, par
     if len(runs) > 1:
         factors.insert(0, Factor(ALGORITHM, np.arange(len(runs)), of_runs=True))
     try:
-        terms = variance_terms(aligned.success.astype(np.float64), factors, sampling.sample)
+        terms = variance_terms(aligned.success_of_cases, factors, sampling.sample)
     except ValueError as error:
         raise UsageError(f"--by {by}: {error}") from None
     p_values = adjusted([np.nan if term.test is None else term.test.p_value for term in terms], Multiplicity.HOLM)

@@ -106,7 +106,7 @@ class _Model:
         columns_of = {
             name: [i for i, column in enumerate(kept) if column and names[column - 1] == name] for name in tested
         }
-        error = float(weights @ rest**2) / max(self.values.size - len(kept), 1)
+        error = float(weights @ rest**2) / max(self.values.size / self.sample.answers - len(kept), 1)
         return [
             VarianceTerm(
                 name,
