@@ -14,7 +14,7 @@ import pytest
 from harness.cli.commands import hate
 from tests.products.calls import CALLS, refusal
 from tests.products.conftest import AllRuns
-from tests.products.laws import LAWS, SIMULATED, changed, differences, statistics, without
+from tests.products.laws import LAWS, SIMULATED, changed, differences, repeated, statistics, without
 from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs, read_records
 from tests.workshop import Workshop
 
@@ -294,7 +294,7 @@ def test_a_weight_is_a_number_of_copies(shop: Workshop, all_runs: AllRuns, subje
 def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str) -> None:
     a, b, _ = all_runs.of(subject).paths
     once = changed([a, b], shop.folder / "once")
-    twice = changed([a, b], shop.folder / "twice", order=_repeated, header=lambda header: header | {"repeat": 2})
+    twice = changed([a, b], shop.folder / "twice", order=repeated, header=lambda header: header | {"repeat": 2})
     names = ",".join(statistics(subject)[1::3] or ["rate"])
     one, other = (_ask(shop, "rate", *runs, "--statistic", names)["transcripts"] for runs in (once, twice))
     for single, double in zip(one, other, strict=True):
@@ -302,10 +302,6 @@ def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subje
             assert list(differences(_essence(mine), _essence(double["measures"][name]))) == [], name
     one, other = (_ask(shop, "compare", *runs)["pairs"][0] for runs in (once, twice))
     assert list(differences(_essence(one["replication"]), _essence(other["replication"]))) == []
-
-
-def _repeated(records: list[Record]) -> list[Record]:
-    return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
 
 
 def _essence(found: Record) -> Record:

@@ -240,13 +240,16 @@ def fixed_fpr_bands(
         raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
     normal_quantile(confidence)  # checks the confidence
     weighted = cases if sample is None else with_weights_of(cases, sample)
-    counts = counts_of(weighted)
+    counts = _of_cases(counts_of(weighted), 1 if sample is None else sample.answers)
     laxest = np.searchsorted(counts.fpr, targets + _ROUNDING, side="right") - 1
     # How many different false-positive rates come before that of each point.
     fpr_rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
     at = _strictest(counts)[fpr_rank[laxest]]
     errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
-    positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
+    positives, negatives = (
+        _ClassSize(size.effective, size.effective if sample is None else float(kish(unit_sums(sample, of))))
+        for size, of in ((counts.positives, cases.positive), (counts.negatives, ~cases.positive))
+    )
     rates = share_limits(
         counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
     )
@@ -295,9 +298,12 @@ def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: 
     return _Errors(tpr[back], fpr[back], correlation[back], float(sample.units - sample.strata))
 
 
-def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassSize:
-    effective = cases.size(of).effective
-    return _ClassSize(effective, effective if sample is None else float(kish(unit_sums(sample, of))))
+def _of_cases(counts: ThresholdCounts, answers: int) -> ThresholdCounts:
+    """With the effective numbers of cases, each of which has so many answers."""
+    positives, negatives = (
+        replace(size, effective=size.effective / answers) for size in (counts.positives, counts.negatives)
+    )
+    return replace(counts, positives=positives, negatives=negatives)
 
 
 def _at_moved_thresholds(
