@@ -377,10 +377,13 @@ class BoxesTask(Task):
         return None
 
     def move_truth(self, case: Case, rules: TaskRules, movement: Movement) -> Case:
-        """All boxes, moved: after a rotation each is the upright box around the rotated one."""
-        objects = msgspec.json.decode(case.expect)
-        boxes = movement.boxes([item["box"] for item in objects])
-        moved = [{**item, "box": box} for item, box in zip(objects, boxes, strict=True)]
+        """All boxes, moved: after a rotation each is the upright box around the rotated one; and their areas."""
+        objects = true_boxes(case.expect)
+        boxes = movement.boxes([one.box for one in objects])
+        moved = [
+            one._asdict() | {"box": box, "area": None if one.area is None else one.area * movement.scale}
+            for one, box in zip(objects, boxes, strict=True)
+        ]
         return replace(case, expect=msgspec.json.encode(moved).decode())
 
     def setting_mistakes(self, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -382,7 +382,7 @@ id,input,expect
             for case, pixels in enumerate(columns.details.get("pixels", ()))
             if pixels is not None
             for of, to, weight in _triples(
-                settled(pixels, _threshold(params)), has_answer=bool(columns.error.codes[case] < 0)
+                settled(pixels, _threshold(params)), is_error=bool(columns.error.codes[case] >= 0)
             )
         ]
         table = np.array(rows, dtype=np.float64).reshape(-1, 4)
@@ -422,11 +422,14 @@ def _scored(pixels: Details) -> Iterator[tuple[Sequence[float], bool, Sequence[f
     yield (math.inf, -math.inf), False, (pixels["FP"], pixels["TN"])
 
 
-def _triples(pixels: Details, *, has_answer: bool) -> list[tuple[int, int | None, float]]:
-    """The class of the truth, that of the answer, and how many pixels have both."""
+def _triples(pixels: Details, *, is_error: bool) -> list[tuple[int, int | None, float]]:
+    """The class of the truth, that of the answer, and how many pixels have both.
+
+    An error has no answer, unless it counts as a refusal: then background is right.
+    """
     if "confusion" in pixels:
         return [(of, to, weight) for of, to, weight in pixels["confusion"]]
-    marked, unmarked = (1, 0) if has_answer else (None, None)
+    marked, unmarked = (None, None) if is_error and not pixels["TN"] else (1, 0)
     cells = ((1, marked, "TP"), (1, unmarked, "FN"), (0, marked, "FP"), (0, unmarked, "TN"))
     return [(of, to, pixels[name]) for of, to, name in cells if pixels[name]]
 

@@ -164,6 +164,10 @@ class Movement(Protocol):
     def boxes(self, boxes: Sequence[Sequence[float]]) -> list[list[float]]:
         """Boxes (x, y, width, height), moved like the input: each is the upright box around it."""
 
+    @property
+    def scale(self) -> float:
+        """The area of what is in the picture, as a share of what it was."""
+
 
 @dataclass(frozen=True, eq=False)
 class Elements:

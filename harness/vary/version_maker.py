@@ -5,6 +5,7 @@ random numbers, and the version of the effects. So it is made once, whatever tes
 """
 
 import hashlib
+import math
 import os
 import tempfile
 import time
@@ -218,6 +219,11 @@ class PictureMovement:
             moved = [move_box(box, size, step.axis.kind, step.value) for box in moved]
             size = moved_size(size, step.axis.kind, step.value)
         return moved
+
+    @property
+    def scale(self) -> float:
+        """The area of what is in the picture, as a share of what it was: rotated it is the same."""
+        return 1 / math.prod(int(step.value) ** 2 for step in self._steps if step.axis.kind == "downsample")
 
 
 def _varied(picture: "Pixels", top: int, steps: Sequence[Step], version: Case) -> "Pixels":

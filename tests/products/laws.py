@@ -71,6 +71,11 @@ def shuffled(records: list[Record]) -> list[Record]:
     return random.Random(str(records[0]["seconds"])).sample(records, len(records))
 
 
+def repeated(records: list[Record]) -> list[Record]:
+    """Every answer given twice."""
+    return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
+
+
 @dataclass(frozen=True)
 class Law:
     """A change that must not matter.

@@ -1,13 +1,22 @@
-"""Some points of a curve are points of the whole curve, with both of its ends."""
+"""Points of curves: some of them are points of the whole curve, with both of its ends, and all are inside their limits.
+
+So are the numbers beside a curve, such as its area.
+"""
+
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests.products.calls import refusal
 from tests.products.conftest import AllRuns
+from tests.products.laws import changed, differences, repeated, without
 from tests.products.subjects import SUBJECTS
 from tests.workshop import Workshop
 
 # Every command that has the option, and the names of what it draws.
 CURVES = {"roc": ("fpr", "tpr"), "det": ("fpr", "fnr"), "pr": ("tpr", "precision"), "froc": ("fppi", "recall")}
+ALL_CURVES = (*CURVES, "cmc")
 
 
 @pytest.mark.sampled(2)
@@ -28,3 +37,50 @@ def test_some_points_are_of_the_curve_and_have_its_ends(shop: Workshop, all_runs
             assert (few[0], few[-1]) == (every[0], every[-1])
             assert set(few) <= set(every)
     assert taken
+
+
+every_curve = pytest.mark.parametrize(
+    ("command", "name"),
+    [(command, name) for command in ALL_CURVES for name in SUBJECTS if refusal(command, name) is None],
+)
+
+
+@every_curve
+def test_a_value_is_inside_its_interval(shop: Workshop, all_runs: AllRuns, command: str, name: str) -> None:
+    done = shop.call(command, *all_runs.of(name).paths[:2], "--bands", "brr", "--format", "json")
+    assert done.status == 0, done.err
+    for curve in done.json["curves"]:
+        found = [*_limited(curve)]
+        assert len(found) > 1, "neither a band nor a number with an interval"
+        for what, value, low, high in found:
+            assert low - 1e-12 <= value <= high + 1e-12, f"{name}, {what}: {value}, {low} to {high}"
+
+
+@pytest.mark.sampled(2)
+@every_curve
+def test_answers_given_twice_are_no_further_cases(shop: Workshop, all_runs: AllRuns, command: str, name: str) -> None:
+    """The limits are the same, also where no error shows how much answers vary."""
+    path = all_runs.of(name).paths[0]
+    once = changed([path], shop.folder / "once")
+    twice = changed([path], shop.folder / "twice", order=repeated, header=lambda header: header | {"repeat": 2})
+    for bands in ("brr", "bootstrap"):
+        found = []
+        for run in (*once, *twice):
+            done = shop.call(command, run, "--bands", bands, "--seed", "1", "--format", "json")
+            assert done.status == 0, done.err
+            found.append(without(done.json, "positives", "negatives", "probes", "images", "objects", "notes"))
+        assert list(differences(*found)) == [], bands
+
+
+def _limited(curve: dict[str, Any]) -> Iterator[tuple[str, float, float, float]]:
+    """What a curve has limits for: its name, the value and the limits."""
+    for key, interval in curve.items():
+        if key.endswith("_interval") and interval is not None:
+            name = key.removesuffix("_interval")
+            yield key, curve["median_rank" if name == "median" else name], *interval
+    points = curve.get("points", curve)
+    bands = {name: points for name in ("tpr", "recall", "rates") if name in points}
+    bands["precision"] = curve.get("precision_band", {"precision": [], "low": [], "high": []})
+    for name, band in bands.items():
+        for value, low, high in zip(band[name], band["low"], band["high"], strict=True):
+            yield name, value, low, high

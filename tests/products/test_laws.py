@@ -14,7 +14,7 @@ import pytest
 from harness.cli.commands import hate
 from tests.products.calls import CALLS, refusal
 from tests.products.conftest import AllRuns
-from tests.products.laws import LAWS, SIMULATED, changed, differences, statistics, without
+from tests.products.laws import LAWS, SIMULATED, changed, differences, repeated, statistics, without
 from tests.products.subjects import CASES, SUBJECTS, Record, Runs, make_runs, read_records
 from tests.workshop import Workshop
 
@@ -300,7 +300,7 @@ def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subje
     paths = all_runs.of(subject).paths[: call.runs]
     words = [*call.words, *(["--statistic", ",".join(statistics(subject))] if question == "rate" else [])]
     once = changed(paths, shop.folder / "once")
-    twice = changed(paths, shop.folder / "twice", order=_repeated, header=_answered_twice)
+    twice = changed(paths, shop.folder / "twice", order=repeated, header=_answered_twice)
     one, other = (_by_design(_ask(shop, call.command, *runs, *words)) for runs in (once, twice))
     assert list(differences(dict(_weighed(one, names=_OF_CASES)), dict(_weighed(other, names=_OF_CASES)))) == []
     assert list(differences(*(without(of.get("agreement"), "cases") for of in (one, other)))) == []
@@ -330,10 +330,6 @@ def test_answers_to_a_case_are_cases_of_its_unit(
         runs["answers"] += changed([path], folder / "answers", order=with_answers, header=_answered_twice)
     one, other = (_by_design(_ask(shop, call.command, *of, *words)) for of in runs.values())
     assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
-
-
-def _repeated(records: list[Record]) -> list[Record]:
-    return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
 
 
 def _answered_twice(header: Record) -> Record:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Answer, Case
+from harness.stats.object_matching import object_counts
 from harness.tasks.boxes import BOXES, detected_boxes, recorded_detections, true_boxes
 from harness.tasks.task import AnswerError, TaskRules
 from tests.analysis.transcripts import transcript
@@ -170,6 +171,20 @@ def test_an_image_is_a_success_if_all_objects_and_nothing_else_were_found(truth:
             assert accepted(truth, found, iou, threshold) is (success is positive)
             # Any number of values from the recorded answer, as in a sweep.
             assert (own >= iou) is (success is positive)
+
+
+@examples(300)
+@given(TRUTH, FOUND)
+def test_an_image_is_a_success_if_nothing_is_missed_or_false_in_its_objects(truth: list[Any], found: list[Any]) -> None:
+    """What decides on an image and what measures count agree, also at a level that every overlap reaches."""
+    truth = [one | {"ignore": False} for one in truth]
+    own = case(truth)
+    detections = recorded_detections([BOXES.answer(found, own, RULES).boxes])
+    for iou in (0.0, 0.2, 0.5, 0.8, 1.0):
+        for threshold in (0.0, 0.5, 0.9):
+            counts = object_counts(detections, iou, threshold)
+            success = not counts.missed.any() and not counts.false.any()
+            assert accepted(truth, found, iou, threshold) is (success is own.positive)
 
 
 def test_an_overlap_of_one_is_enough_for_a_level_of_one() -> None:

@@ -310,7 +310,10 @@ def test_the_boxes_of_a_truth_move_with_its_input(shop: Workshop) -> None:
     """A program that finds the bounding box of what is bright is right wherever it went."""
     image = np.zeros((40, 60), dtype=np.uint8)
     image[8:20, 12:40] = 255
-    truth = [{"label": "x", "box": [12, 8, 28, 12]}]
+    truth = [
+        {"label": "x", "box": [12, "8", 28, 12], "area": 64},
+        {"label": "y", "box": [12, 8, 28, 12], "ignore": True},
+    ]
     row = {"id": "1", "input": "{images}/1.pgm", "expect": truth}
     vary = TURN.replace("33]", "180, 270]") + SMALL.replace("3]", "4]")
     path = varied_script(shop.folder / "toy", vary, images={"1.pgm": pgm(image)}, task="boxes")
@@ -328,6 +331,9 @@ def answer(case, params):
 """)
     records = shop.run("--param", "iou=1")
     assert [record["outcome"] for record in records] == ["TP"] * 8
+    for record in records:
+        boxes, part = record["boxes"], 16 if record["columns"]["smaller"] == 4 else 1
+        assert (boxes["areas"], boxes["ignored"]) == ([[0, 64 / part]], [1])
 
 
 def test_a_task_that_cannot_move_its_truth_says_so(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

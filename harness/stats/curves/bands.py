@@ -240,17 +240,20 @@ def fixed_fpr_bands(
         raise ValueError(f"false-positive rates {fpr!r}: expected rates between 0 and 1")
     normal_quantile(confidence)  # checks the confidence
     weighted = cases if sample is None else with_weights_of(cases, sample)
-    counts = counts_of(weighted)
+    counts = _of_cases(counts_of(weighted), 1 if sample is None else sample.answers)
     laxest = np.searchsorted(counts.fpr, targets + _ROUNDING, side="right") - 1
     # How many different false-positive rates come before that of each point.
     fpr_rank = np.concatenate(([0], np.cumsum(np.diff(counts.fpr) > 0)))
     at = _strictest(counts)[fpr_rank[laxest]]
     errors = _independent(counts, at) if sample is None else _by_design(weighted, counts, sample, at)
-    positives, negatives = (_size(weighted, of, sample) for of in (cases.positive, ~cases.positive))
+    positives, negatives = (
+        _ClassSize(size.effective, size.effective if sample is None else float(kish(unit_sums(sample, of))))
+        for size, of in ((counts.positives, cases.positive), (counts.negatives, ~cases.positive))
+    )
     rates = share_limits(
         counts.tpr[at], errors.tpr, errors.df, cases=positives.cases, units=positives.units, confidence=confidence
     )
-    moved = _at_moved_thresholds(counts, targets, at, errors, (positives, negatives), confidence)
+    moved = _at_moved_thresholds(counts, targets, at, errors, negatives, confidence)
     # The rate at the fixed fpr is the rate at the threshold minus what a move of the threshold removes.
     at_threshold = np.minimum(counts.tpr[at], 1.0)
     removed = Intervals(np.minimum(at_threshold - moved.high, 0.0), np.maximum(at_threshold - moved.low, 0.0))
@@ -295,36 +298,28 @@ def _by_design(cases: ScoredCases, counts: ThresholdCounts, sample: Sample, at: 
     return _Errors(tpr[back], fpr[back], correlation[back], float(sample.units - sample.strata))
 
 
-def _size(cases: ScoredCases, of: BoolArray, sample: Sample | None) -> _ClassSize:
-    effective = cases.size(of).effective
-    if sample is None:
-        return _ClassSize(effective, effective)
-    return _ClassSize(effective / sample.answers, float(kish(unit_sums(sample, of))))
+def _of_cases(counts: ThresholdCounts, answers: int) -> ThresholdCounts:
+    """With the effective numbers of cases, each of which has so many answers."""
+    positives, negatives = (
+        replace(size, effective=size.effective / answers) for size in (counts.positives, counts.negatives)
+    )
+    return replace(counts, positives=positives, negatives=negatives)
 
 
 def _at_moved_thresholds(
-    counts: ThresholdCounts,
-    fpr: FloatArray,
-    at: IntArray,
-    errors: _Errors,
-    sizes: tuple[_ClassSize, _ClassSize],
-    confidence: float,
+    counts: ThresholdCounts, fpr: FloatArray, at: IntArray, errors: _Errors, negatives: _ClassSize, confidence: float
 ) -> Intervals:
     """The curve at the false-positive rates that the threshold may have."""
-    positives, negatives = sizes
     observed = counts.fpr[at]
     fallback = float(cases_without_variance(negatives.cases, negatives.units))
     varies = errors.fpr > _ROUNDING
     effective = np.where(varies, observed * (1 - observed) / np.where(varies, errors.fpr, 1.0) ** 2, fallback)
     limits = stretched_wilson(fpr, np.minimum(effective, negatives.cases), errors.df, confidence=confidence)
-    low, high = (
-        _curve_at(counts, np.clip(side, 0.0, 1.0), positives.cases, negatives.cases)
-        for side in (limits.low, limits.high)
-    )
-    return Intervals(low, high)
+    low = _curve_at(counts, np.clip(limits.low, 0.0, 1.0), negatives.cases)
+    return Intervals(low, _curve_at(counts, np.clip(limits.high, 0.0, 1.0), negatives.cases))
 
 
-def _curve_at(counts: ThresholdCounts, fpr: FloatArray, positives: float, negatives: float) -> FloatArray:
+def _curve_at(counts: ThresholdCounts, fpr: FloatArray, negatives: float) -> FloatArray:
     """The curve, linear between its points; before the first negative, where it is unknown, a power of the fpr.
 
     The false-positive rate of a threshold above all negatives is unknown: at the highest negative it is 1 / n on
@@ -334,7 +329,7 @@ def _curve_at(counts: ThresholdCounts, fpr: FloatArray, positives: float, negati
     x, y = counts.fpr[strictest], counts.tpr[strictest]
     curve = np.interp(fpr, x, y)
     at_first, at_few = np.interp([first, min(_FIRST * first, 1.0)], x, y)
-    half = 0.5 / positives
+    half = 0.5 / counts.positives.effective
     power = np.clip(_STEEPER * np.log(max(at_few, half) / max(at_first, half)) / np.log(_FIRST), _MIN_POWER, 1.0)
     return np.asarray(np.where(fpr < first, np.minimum(curve, at_first * (fpr / first) ** power), curve))
 

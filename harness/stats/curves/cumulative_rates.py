@@ -312,9 +312,8 @@ def replicated_rates(entries: Entries, sample: Sample, replication: Replication 
     rates = np.minimum(entered / weights.sum(), 1.0)
     design_df = float(sample.units - sample.strata) if choice.replicates is None else choice.replicates.df
     df = float(domain_df(sample, by_unit[:, None], design_df)[0])
-    size = _EffectiveSize(
-        float(kish(weights)) / sample.answers, float(kish(by_unit)), max(df, 1.0), replication.design_effect
-    )
+    cases = float(kish(weights)) / sample.answers
+    size = _EffectiveSize(cases, float(kish(by_unit)), max(df, 1.0), replication.design_effect)
     if choice.replicates is None:
         se = np.sqrt(textbook_variances(entries, sample))
         limits = _limits(rates, se, size, replication.confidence)
