@@ -20,9 +20,8 @@ class HeldFile:
         return HeldFile(path.absolute(), file_stamp(path))
 
     def check(self) -> Path:
-        """The file; a TranscriptError if another was written in its place. One that only grew is still being made."""
+        """The file; a TranscriptError if it is another one now, or has more in it."""
         now = file_stamp(self.path)
-        grew = now.inode == self.stamp.inode and now.size > self.stamp.size
-        if now != NOT_A_FILE and now.is_replaced(self.stamp) and not grew:
+        if now != NOT_A_FILE and now.is_replaced(self.stamp):
             raise TranscriptError(f"{self.path}: written again since; read it again, or write runs to different files")
         return self.path
