@@ -448,3 +448,31 @@ def test_nan_is_no_answer_and_no_label(shop: Workshop, form: str) -> None:
     assert "actual" not in records["4"]
     rows[5]["y_true"] = float("nan")
     assert "no true label; every row needs one" in refused(shop, wrote(rows))
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "message"),
+    [
+        ("good", (), "line 4: id 'a' has a different ground truth than before"),
+        ("document", ("--psu", "document"), "t.csv:4: id 'a' is in another stratum, or of another unit"),
+        ("shelf", ("--stratum", "shelf"), "t.csv:4: id 'a' is in another stratum, or of another unit"),
+    ],
+)
+def test_answers_to_one_case_agree_about_it(shop: Workshop, column: str, words: tuple[str, ...], message: str) -> None:
+    """A case could be positive in one answer and negative in the next, and of two units."""
+    rows: list[dict[str, object]] = [
+        {"id": name, "turn": turn, "score": score, "good": int(name == "a"), "document": "d1", "shelf": "s1"}
+        for turn, scores in enumerate(((0.9, 0.2), (0.7, 0.1)), 1)
+        for name, score in zip("ab", scores, strict=True)
+    ]
+    said = ("--score", "score", "--positive", "good", "--success-at", "0.5")
+    shop.write("t.csv", table(rows))
+    _, records = import_one(shop, "t.csv", *said, "--repeat", "turn", *words)
+    assert len(records) == 4
+    rows[2][column] = 0
+    shop.write("t.csv", table(rows))
+    assert message in refused(shop, "t.csv", *said, "--repeat", "turn", *words)
+    shop.write("u.csv", table(rows[2:]))
+    shop.write("t.csv", table(rows[:2]))
+    folded = refused(shop, "t.csv", "u.csv", *said, "--fold", "--algorithm", "m", *words)
+    assert "another right answer" in folded or "is in another stratum, or of another unit" in folded
