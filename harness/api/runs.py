@@ -105,11 +105,11 @@ def load_test(
         progress: Show downloads: see `run`.
     """
     if isinstance(name, CaseSet):
-        return name
+        return name.check_held()
     folders = [libraries] if isinstance(libraries, (str, Path)) else libraries
     with without_network() if offline else nullcontext(), show_downloads(progress):
         script = find_test(str(name), [str(folder) for folder in folders], note)
-        return load_cases(script, fetch_data(script))
+        return load_cases(script, fetch_data(script)).held()
 
 
 def run(

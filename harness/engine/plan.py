@@ -166,7 +166,7 @@ def find_parts(
 
     With `isolate`, Python code is never imported into this process.
     """
-    cases = test if isinstance(test, CaseSet) else None
+    cases = test.check_held() if isinstance(test, CaseSet) else None
     script = test.script if isinstance(test, CaseSet) else find_test(str(test), libraries, note)
     if isinstance(interface, str) and interface.startswith(MATRIX) and not script.task.uses_gallery:
         raise InterfaceError(f"--interface {interface}: for rank tests; {script.name} is a {script.task.name} test")

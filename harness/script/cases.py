@@ -1,11 +1,12 @@
 """The cases of a script. They are read again for each iteration, so memory does not grow with their number."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ScriptError
+from harness.files.digest import Stamps, stamps
 from harness.files.external_sort import TextHashes
 from harness.files.mistakes import Mistakes
 from harness.files.tables import rows
@@ -37,6 +38,20 @@ class CaseSet:
     experiment: VirtualExperiment | None = None
     # Whether only the originals of a test are used, not the versions that a section makes of them.
     originals_only: bool = False
+    # What the system said of the test's files, if a program holds it: its digest and its number are those of then.
+    stamps: Mapping[Path, Stamps] = field(default_factory=dict, compare=False)
+
+    def held(self) -> "CaseSet":
+        """The same, for a program that may use it when its files were changed."""
+        return replace(self, stamps={path: stamps(path) for path in map(Path.absolute, self.script.paths)})
+
+    def check_held(self) -> "CaseSet":
+        """The same; a ScriptError if its files were changed since it was loaded."""
+        for path, known in self.stamps.items():
+            now = stamps(path)
+            if now.keys() != known.keys() or any(now[name].is_replaced(stamp) for name, stamp in known.items()):
+                raise ScriptError(f"{self.name}: {path} was changed since the test was loaded; load it again")
+        return self
 
     def __iter__(self) -> Iterator[Case]:
         source = case_source(self.script, self.data_paths)

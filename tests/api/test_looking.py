@@ -233,6 +233,19 @@ def test_records_that_are_read_late_are_of_the_run_that_was_read_or_of_none(runs
             get()
 
 
+def test_a_run_that_goes_on_is_the_one_that_was_read(runs: Workshop) -> None:
+    whole = Path("transcripts/toy/echo.jsonl").read_bytes().splitlines(keepends=True)
+    Path("live.jsonl").write_bytes(b"".join(whole[:3]))
+    held = harness.read("live.jsonl")
+    for end in (5, None):
+        with Path("live.jsonl").open("ab") as file:
+            file.writelines(whole[3:5] if end else whole[5:])
+        assert harness.rate(held, partial=True).to_dict()["transcripts"][0]["tests"] == (4 if end else 6)
+    Path("live.jsonl").write_bytes(b"".join([*whole[:2], *whole[3:4], whole[2], *whole[4:], b"\n"]))
+    with pytest.raises(harness.HateError, match="written again since"):
+        assert held.records
+
+
 def test_what_is_held_is_found_from_any_folder(runs: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another file of that name would have been taken for it."""
     run = harness.run("toy", lambda case, params: case.input, name="one", output="x.jsonl")
@@ -243,6 +256,34 @@ def test_what_is_held_is_found_from_any_folder(runs: Workshop, monkeypatch: pyte
     (other / "x.jsonl").write_bytes(Path("transcripts/toy/other.jsonl").read_bytes())
     monkeypatch.chdir(other)
     assert [harness.rate(one).to_dict() for one in held] == known
+
+
+CHANGES: dict[str, tuple[str, str]] = {
+    "a case": ("toy/cases.csv", "id,input,expect,positive\nc0,x0,other,true\n"),
+    "the script": ("toy/toy.hate.toml", "{text}\n# another\n"),
+    "data": ("toy/pictures/a.txt", "another"),
+}
+TAKES_TEST: dict[str, Callable[[Any], object]] = {
+    "run": lambda test: harness.run(test, lambda case, params: case.input, output="x.jsonl", force=True),
+    "sweep": lambda test: harness.sweep(test, lambda case, params: case.input, params={"threshold": [0.0, 1.0]}),
+    "cases": harness.cases,
+    "describe": harness.describe,
+}
+
+
+@pytest.mark.parametrize("name", TAKES_TEST)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_test_that_was_changed_since_it_was_loaded_is_refused(shop: Workshop, change: str, name: str) -> None:
+    """Its new cases were run, and the transcript had the digest of the old ones."""
+    shop.write("toy/pictures/a.txt", "a picture")
+    shop.script(sections='[data.pictures]\npath = "pictures"')
+    held = harness.load_test("toy")
+    TAKES_TEST[name](held)
+    path, text = CHANGES[change]
+    shop.write(path, text.replace("{text}", Path(path).read_text(encoding="utf-8")))
+    with pytest.raises(harness.HateError, match="was changed since the test was loaded; load it again"):
+        TAKES_TEST[name](held)
+    TAKES_TEST[name](harness.load_test("toy"))
 
 
 def test_converted_there_and_back(runs: Workshop) -> None:

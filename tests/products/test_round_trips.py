@@ -32,6 +32,11 @@ def strange(record: Record) -> Record:
     return record | odd[number % len(odd)]
 
 
+def of_no_test_here(header: Record) -> Record:
+    """Records that contradict their test would be refused, and every refusal is the same."""
+    return header | {"test": header["test"] | {"name": "elsewhere"}}
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words", [(), pytest.param(("--repeat", "2"), marks=pytest.mark.slow)], ids=["once", "repeated"]
@@ -41,10 +46,12 @@ def test_a_transcript_comes_back_from_every_form(
     shop: Workshop, all_runs: AllRuns, name: str, words: tuple[str, ...]
 ) -> None:
     """Byte by byte; and what it has between is told by `show`, which reads lines, and `rate`, which reads columns."""
-    last = rewrite(all_runs.of(name, *words).paths[0], shop.folder / "0.jsonl", record=strange)
+    source = all_runs.of(name, *words).paths[0]
+    last = rewrite(source, shop.folder / "0.jsonl", record=strange, header=of_no_test_here)
     plain = last.read_bytes()
     shown = shop.call("show", last, *JSON).json
     rated = shop.call("rate", last, "--by", "group", *JSON)
+    assert rated.status == 0, rated.err
     assert len(shown["cases"]) == plain.count(b"\n") - 2
     for number, form in enumerate([*Form, *reversed(Form)], 1):
         path = shop.folder / f"{number}{form}"

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -425,3 +427,52 @@ def test_a_table_is_judged_as_a_run_with_the_same_answers(toy: Workshop, task: s
     assert outcomes(imported) == outcomes(run)
     for key in ("actual", "score") if task == "label" else ("score",):
         assert [record.get(key) for record in imported.values()] == [record.get(key) for record in run.values()]
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_nan_is_no_answer_and_no_label(shop: Workshop, form: str) -> None:
+    """It was a label `nan`: two classes were no detection any more, and a missing answer to a missing truth right."""
+
+    def wrote(rows: list[dict[str, object]]) -> str:
+        if form == "parquet":
+            parquet.write_table(pa.Table.from_pylist(rows), shop.folder / "t.parquet")
+        else:
+            shop.write("t.json", json.dumps(rows))
+        return f"t.{form}"
+
+    rows: list[dict[str, object]] = [
+        {"id": n, "y_true": float(n % 2), "y_pred": float("nan") if n > 3 else float(n // 2)} for n in range(6)
+    ]
+    _, records = import_one(shop, wrote(rows))
+    assert [*outcomes(records).values()] == ["TN", "FN", "FP", "TP", "TN", "FN"]
+    assert "actual" not in records["4"]
+    rows[5]["y_true"] = float("nan")
+    assert "no true label; every row needs one" in refused(shop, wrote(rows))
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "message"),
+    [
+        ("good", (), "line 4: id 'a' has a different ground truth than before"),
+        ("document", ("--psu", "document"), "t.csv:4: id 'a' is in another stratum, or of another unit"),
+        ("shelf", ("--stratum", "shelf"), "t.csv:4: id 'a' is in another stratum, or of another unit"),
+    ],
+)
+def test_answers_to_one_case_agree_about_it(shop: Workshop, column: str, words: tuple[str, ...], message: str) -> None:
+    """A case could be positive in one answer and negative in the next, and of two units."""
+    rows: list[dict[str, object]] = [
+        {"id": name, "turn": turn, "score": score, "good": int(name == "a"), "document": "d1", "shelf": "s1"}
+        for turn, scores in enumerate(((0.9, 0.2), (0.7, 0.1)), 1)
+        for name, score in zip("ab", scores, strict=True)
+    ]
+    said = ("--score", "score", "--positive", "good", "--success-at", "0.5")
+    shop.write("t.csv", table(rows))
+    _, records = import_one(shop, "t.csv", *said, "--repeat", "turn", *words)
+    assert len(records) == 4
+    rows[2][column] = 0
+    shop.write("t.csv", table(rows))
+    assert message in refused(shop, "t.csv", *said, "--repeat", "turn", *words)
+    shop.write("u.csv", table(rows[2:]))
+    shop.write("t.csv", table(rows[:2]))
+    folded = refused(shop, "t.csv", "u.csv", *said, "--fold", "--algorithm", "m", *words)
+    assert "another right answer" in folded or "is in another stratum, or of another unit" in folded

@@ -132,9 +132,15 @@ class RecordMaker:
         # A case of its own cannot be in two strata, and there may be too many to remember.
         alone = psu is None and not self._repeated
         repeat, last = 0, ""
+        before: tuple[str | None, str | None] = None, None
         for result in results:
-            repeat, last = (repeat + 1 if result.id == last else 1), result.id
+            again, last = result.id == last, result.id
+            repeat = repeat + 1 if again else 1
             group, unit = stratum.of(result) if stratum else None, psu.of(result) if psu else None
+            if again and (group, unit) != before:
+                text = "is in another stratum, or of another unit, than in the answer before"
+                raise ForeignError(f"{result.location}: id '{result.id}' {text}; all answers to a case are of one")
+            before = group, unit
             clash = None if alone else strata.clash(result.id if unit is None else unit, group or "", option="--")
             if clash:
                 raise ForeignError(f"{result.location}: {clash}")
@@ -267,6 +273,10 @@ def with_ids(imported: ImportedRun, column: str | None) -> Iterable[ImportedAnsw
     ]
 
 
+def _ground_truth(result: ImportedAnswer) -> tuple[str, bool, str]:
+    return result.expect, result.positive, result.truth
+
+
 def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial: bool) -> None:
     mistakes = Mistakes(imported.source)
     if not results:
@@ -284,7 +294,7 @@ def _check(imported: ImportedRun, results: Sequence[ImportedAnswer], *, partial:
         elif (result.id, result.repeat) in seen:
             text = "give each case an id of its own, or name the column that numbers repeated answers: --repeat COLUMN"
             mistakes.add(f"id '{result.id}' appears twice; {text}", location=location)
-        elif cases.setdefault(result.id, result).expect != result.expect:
+        elif _ground_truth(cases.setdefault(result.id, result)) != _ground_truth(result):
             mistakes.add(f"id '{result.id}' has a different ground truth than before", location=location)
         seen[result.id, result.repeat] = result
     if not partial and not mistakes.count and len(seen) % len(cases):
@@ -429,7 +439,7 @@ def _check_cases(
     partial: bool,
 ) -> None:
     """Logs must be of the same cases, with the same right answers."""
-    mine, theirs = ({result.id: result.expect for result in results} for results in (answers, others))
+    mine, theirs = ({result.id: _ground_truth(result) for result in results} for results in (answers, others))
     lacking = [(other, first, name) for name in mine if name not in theirs]
     lacking += [(first, other, name) for name in theirs if name not in mine]
     if lacking and not partial:
@@ -439,8 +449,8 @@ def _check_cases(
             f"--fold: {run.source} lacks case '{name}' of {has.source}{more}; fold logs of the same cases, or take "
             "what is there with --partial"
         )
-    for name, expect in theirs.items():
-        if mine.get(name, expect) != expect:
+    for name, truth in theirs.items():
+        if mine.get(name, truth) != truth:
             raise ForeignError(
                 f"--fold: case '{name}' has another right answer in {other.source} than in {first.source}; fold logs "
                 "of one task"

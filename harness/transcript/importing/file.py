@@ -207,9 +207,11 @@ def is_nan(value: object) -> bool:
 
 
 def as_text(value: object) -> str:
-    """Any JSON value as the text of a case: scalars as in a table, the rest as JSON."""
+    """Any JSON value as the text of a case: scalars as in a table, the rest as JSON; NaN is nothing, as in pandas."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and math.isnan(value):
+        return ""
     if value is None or isinstance(value, int | float):
         return plain_text(value)
     return msgspec.json.encode(value).decode()

@@ -351,8 +351,9 @@ class _RowReader:
         """The answers; None for a refusal."""
         if self.fields.actual is None:
             return [None] * len(block.locations)
-        cells = [None if cell is NOWHERE or cell == "" else cell for cell in block.cells(self.fields.actual)]
-        return [None if cell is None else labels[as_text(cell)] for cell in cells] if self.predicted else cells
+        cells = block.cells(self.fields.actual)
+        given = [None if cell is NOWHERE or as_text(cell) == "" else cell for cell in cells]
+        return [None if cell is None else labels[as_text(cell)] for cell in given] if self.predicted else given
 
     def _verdicts(
         self,
