@@ -205,10 +205,16 @@ def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> 
         if list(chosen) == ["none"]:
             return None
         codes, labels = _sorted(aligned, chosen[0])
+        # The first label is the empty one.
+        empty = codes == 0
         for name in chosen[1:]:
             next_codes, next_labels = _sorted(aligned, name)
+            empty &= next_codes == 0
             pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
             labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
+        if kind == "psu" and empty.any():
+            where, names = aligned.ids[int(empty.argmax())], " and ".join(chosen)
+            raise UsageError(f"--psu: case '{where}' has no value for {names}; cases without one would form one unit")
         return _Grouping(" x ".join(chosen), codes, labels)
     recorded = aligned.column(kind)
     if recorded is None or recorded.codes.max(initial=-1) < 0:

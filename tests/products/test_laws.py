@@ -348,6 +348,23 @@ def _by_design(node: Any) -> Any:
     return [_by_design(one) for one in node] if isinstance(node, list) else node
 
 
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("subject", "question"), QUESTIONS)
+def test_cases_without_a_unit_are_not_one_unit(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
+    """Two cases say nothing; that they say nothing in one of two columns is fine."""
+
+    def lacking(record: Record) -> Record:
+        unknown = {"unit": ""} if record["id"] in ("c01", "c30") else {}
+        return record | {"columns": record["columns"] | unknown}
+
+    call = CALLS[question]
+    runs = changed(all_runs.of(subject).paths[: call.runs], shop.folder / "lacking", lacking)
+    done = shop.call(call.command, *runs, *call.words, "--psu", "unit")
+    assert done.status == 2
+    assert "case 'c01' has no value for unit; cases without one would form one unit" in done.err
+    assert shop.call(call.command, *runs, *call.words, "--psu", "unit,half", "--stratum", "half").status == 0
+
+
 def test_one_stratum_is_no_stratum(shop: Workshop, all_runs: AllRuns) -> None:
     """For equal units; measures that are not means differ by what the jackknife adds to first order."""
     path = all_runs.of("score").paths[0]
