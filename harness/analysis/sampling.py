@@ -37,6 +37,8 @@ class Sampling:
     shares: dict[str, float] = field(default_factory=dict)
     # The columns of the two identities that each case compares, if there are such.
     identities: tuple[str, str] | None = None
+    # The fewest and the most answers to a case.
+    answer_range: tuple[int, int] = (1, 1)
 
     @property
     def known(self) -> bool:
@@ -135,7 +137,8 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     # Where halves of strata are drawn at random, it must not matter in which order the cases were recorded.
     order = positions_in_order(aligned.ids) if stratum is not None and psu is None else None
     design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, order)
-    return replace(design.sampling(options.lone, aligned.answers), identities=identities)
+    sampling = design.sampling(options.lone, aligned.answers)
+    return replace(sampling, identities=identities, answer_range=aligned.answer_range)
 
 
 def identity_columns(aligned: AlignedRuns) -> tuple[str, str] | None:

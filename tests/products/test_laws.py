@@ -332,6 +332,19 @@ def test_answers_to_a_case_are_cases_of_its_unit(
     assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
 
 
+def test_cases_with_more_answers_count_more_and_that_is_said(shop: Workshop, all_runs: AllRuns) -> None:
+    """It was a comparison of `36 cases of 2 answers`."""
+
+    def uneven(records: list[Record]) -> list[Record]:
+        return [record | {"repeat": again} for record in records for again in range(1, 2 + int(record["id"][1:]) % 2)]
+
+    runs = changed(all_runs.of("label").paths[:2], shop.folder / "uneven", order=uneven, header=_answered_twice)
+    words = "Cases have 1 to 2 answers, and every answer counts once: a case with more of them counts more."
+    for command in (("rate",), ("compare", "--all"), ("anova", "--by", "group")):
+        assert words in shop.call(command[0], *runs, *command[1:]).out
+    assert f"{CASES} cases of 1 to 2 answers" in shop.call("compare", *runs).out
+
+
 def _repeated(records: list[Record]) -> list[Record]:
     return [record | {"repeat": repeat} for record in records for repeat in (1, 2)]
 
