@@ -84,6 +84,12 @@ class AlignedRuns:
         """Answers per case."""
         return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
 
+    @cached_property
+    def answer_range(self) -> tuple[int, int]:
+        """The fewest and the most answers to a case."""
+        counts = Counter(self.ids).values() if self.repeated else [1]
+        return min(counts), max(counts)
+
     @property
     def counted(self) -> str:
         """What a count of records counts, in the plural."""

@@ -38,6 +38,8 @@ class Sampling:
     shares: dict[str, float] = field(default_factory=dict)
     # The columns of the two identities that each case compares, if there are such.
     identities: tuple[str, str] | None = None
+    # The fewest and the most answers to a case.
+    answer_range: tuple[int, int] = (1, 1)
 
     @property
     def known(self) -> bool:
@@ -136,7 +138,8 @@ def take_sample(aligned: AlignedRuns, options: DesignOptions) -> Sampling:
     # Where halves of strata are drawn at random, it must not matter in which order the cases were recorded.
     order = positions_in_order(aligned.ids) if stratum is not None and psu is None else None
     design = _CaseDesign(aligned.headers[0].test.name, aligned.n, stratum, psu, name, weights, order)
-    return replace(design.sampling(options.lone, aligned.answers), identities=identities)
+    sampling = design.sampling(options.lone, aligned.answers)
+    return replace(sampling, identities=identities, answer_range=aligned.answer_range)
 
 
 def identity_columns(aligned: AlignedRuns) -> tuple[str, str] | None:
@@ -206,10 +209,16 @@ def _grouping(aligned: AlignedRuns, chosen: Sequence[str] | None, kind: str) -> 
         if list(chosen) == ["none"]:
             return None
         codes, labels = _sorted(_named(aligned, chosen[0]))
+        # The first label is the empty one.
+        empty = codes == 0
         for name in chosen[1:]:
             next_codes, next_labels = _sorted(_named(aligned, name))
+            empty &= next_codes == 0
             pairs, codes = np.unique(codes * len(next_labels) + next_codes, return_inverse=True)
             labels = [f"{labels[pair // len(next_labels)]} x {next_labels[pair % len(next_labels)]}" for pair in pairs]
+        if kind == "psu" and empty.any():
+            where, names = aligned.ids[int(empty.argmax())], " and ".join(chosen)
+            raise UsageError(f"--psu: case '{where}' has no value for {names}; cases without one would form one unit")
         return _Grouping(" x ".join(chosen), codes, labels)
     recorded = aligned.recorded(kind)
     if recorded is None or recorded.codes.max(initial=-1) < 0:

@@ -143,7 +143,12 @@ def target_words(sampling: Sampling) -> str:
 
 def sampling_lines(sampling: Sampling, estimate: Estimate | None) -> list[str]:
     """How the cases were sampled, what follows for the intervals, and how to change it."""
-    lines = _sampling_lines(sampling, estimate)
+    lines, (fewest, most) = _sampling_lines(sampling, estimate), sampling.answer_range
+    if fewest < most:
+        lines.append(
+            f"Cases have {fewest:,} to {most:,} answers, and every answer counts once: a case with more of them counts "
+            "more."
+        )
     if sampling.identities is None or sampling.psu is not None:
         return lines
     a, b = sampling.identities

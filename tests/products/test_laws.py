@@ -332,6 +332,19 @@ def test_answers_to_a_case_are_cases_of_its_unit(
     assert list(differences(dict(_weighed(one)), dict(_weighed(other)))) == []
 
 
+def test_cases_with_more_answers_count_more_and_that_is_said(shop: Workshop, all_runs: AllRuns) -> None:
+    """It was a comparison of `36 cases of 2 answers`."""
+
+    def uneven(records: list[Record]) -> list[Record]:
+        return [record | {"repeat": again} for record in records for again in range(1, 2 + int(record["id"][1:]) % 2)]
+
+    runs = changed(all_runs.of("label").paths[:2], shop.folder / "uneven", order=uneven, header=_answered_twice)
+    words = "Cases have 1 to 2 answers, and every answer counts once: a case with more of them counts more."
+    for command in (("rate",), ("compare", "--all"), ("anova", "--by", "group")):
+        assert words in shop.call(command[0], *runs, *command[1:]).out
+    assert f"{CASES} cases of 1 to 2 answers" in shop.call("compare", *runs).out
+
+
 def _answered_twice(header: Record) -> Record:
     return header | {"repeat": 2}
 
@@ -342,6 +355,23 @@ def _by_design(node: Any) -> Any:
         plain = {"interval", "p_value", "p_adjusted"} if "replication" in node else set()
         return {key: _by_design(value) for key, value in node.items() if key not in {"cochran_q", *plain}}
     return [_by_design(one) for one in node] if isinstance(node, list) else node
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("subject", "question"), QUESTIONS)
+def test_cases_without_a_unit_are_not_one_unit(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
+    """Two cases say nothing; that they say nothing in one of two columns is fine."""
+
+    def lacking(record: Record) -> Record:
+        unknown = {"unit": ""} if record["id"] in ("c01", "c30") else {}
+        return record | {"columns": record["columns"] | unknown}
+
+    call = CALLS[question]
+    runs = changed(all_runs.of(subject).paths[: call.runs], shop.folder / "lacking", lacking)
+    done = shop.call(call.command, *runs, *call.words, "--psu", "unit")
+    assert done.status == 2
+    assert "case 'c01' has no value for unit; cases without one would form one unit" in done.err
+    assert shop.call(call.command, *runs, *call.words, "--psu", "unit,half", "--stratum", "half").status == 0
 
 
 def test_one_stratum_is_no_stratum(shop: Workshop, all_runs: AllRuns) -> None:

@@ -115,6 +115,7 @@ def _answers(folder: Path, rows: list[dict[str, str]], options: ImportOptions) -
         ("c99,,a,s1", (), "t.csv:52: no true label"),
         ("c99,a,a,s1", ("--success", "site"), "t.csv:2: site: 's0' is neither"),
         ("c99,a,a,s1", ("--psu", "y_true", "--stratum", "site"), "is in two strata"),
+        ("c99,a,a,", ("--psu", "site"), "t.csv:52: no value for site; cases without one would form one unit"),
     ],
 )
 def test_a_mistake_in_the_last_row(

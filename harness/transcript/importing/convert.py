@@ -57,6 +57,11 @@ class GroupColumns:
 
     def of(self, result: ImportedAnswer) -> str:
         parts = [self._value(result, name) for name in self.names]
+        if self.option == "psu" and not any(parts):
+            raise ForeignError(
+                f"{result.location}: no value for {' and '.join(self.names)}; cases without one would form one unit; "
+                "--psu none takes cases as independent"
+            )
         return parts[0] if len(parts) == 1 else crossed(parts)
 
     def _value(self, result: ImportedAnswer, name: str) -> str:
