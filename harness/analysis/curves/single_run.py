@@ -97,7 +97,7 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         few = [
             note
             for point in options.at
-            for note in few_errors(point.text, point.of, point.value, scored_run.scored.positive)
+            for note in few_errors(point.text, point.of, point.value, scored_run.scored.positive, basis.sample.answers)
         ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
@@ -192,18 +192,19 @@ def band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
 def _end_notes(run: ScoredRun) -> list[str]:
     """Notes on the ends of the curve that no threshold can reach."""
     counts, scored = run.counts, run.scored
+    counted = "answers" if run.basis.sample.answers > 1 else "cases"
     notes = []
     if counts.closed:
         lost, false = (int(np.count_nonzero(scored.never & of)) for of in (scored.positive, ~scored.positive))
         notes.append(
-            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (a label other than "
-            f"the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the "
-            "curve is closed by a straight line to (1, 1)"
+            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative {counted} (a label other "
+            f"than the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} "
+            "the curve is closed by a straight line to (1, 1)"
         )
     if counts.opened:
         kept = int(np.count_nonzero(scored.always & ~scored.positive))
         notes.append(
-            f"{kept:,} negative cases in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
+            f"{kept:,} negative {counted} in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
             "curve is a straight line that no threshold reaches"
         )
     if counts.closed and int(np.searchsorted(counts.fpr - counts.fnr, 0.0)) == counts.fpr.size - 1:
