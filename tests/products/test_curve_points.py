@@ -86,6 +86,20 @@ def test_answers_given_twice_rest_on_no_more_errors(shop: Workshop, all_runs: Al
     assert any("negative answers in error" in note for note in notes)
 
 
+@every_curve
+def test_an_end_that_no_threshold_reaches_is_spoken_of(
+    shop: Workshop, all_runs: AllRuns, command: str, name: str
+) -> None:
+    """As where errors and refusals leave cases, or pixels, without a score."""
+    path = all_runs.of(name, "--param", "crash=7").paths[0]
+    [curve] = shop.call(command, path, "--bands", "none", "--format", "json").json["curves"]
+    notes = " ".join(curve["notes"])
+    # Places without an object cannot be counted, and ranks have no threshold.
+    reaches = name == "boxes" or command == "cmc"
+    assert ("closed by a straight line" in notes) is (not reaches and curve["closed"])
+    assert ("accepted by every threshold" in notes) is (not reaches and curve["opened"])
+
+
 def _limited(curve: dict[str, Any]) -> Iterator[tuple[str, float, float, float]]:
     """What a curve has limits for: its name, the value and the limits."""
     for key, interval in curve.items():
