@@ -72,7 +72,7 @@ def threshold_blocks(operating: Sequence[OperatingResult], names: Sequence[str])
         lines = [
             "All outcomes were decided again at these thresholds. McNemar's test treats them as fixed; intervals "
             "by design allow for thresholds that were set on the same cases.",
-            *few_errors(str(criterion), criterion.at, criterion.limit, first.aligned.positive),
+            *few_errors(str(criterion), criterion.at, criterion.limit, first.aligned.positive, first.aligned.answers),
         ]
     return [
         Heading(f"Thresholds set at {criterion}{' of the development runs' if apart else ''}"),

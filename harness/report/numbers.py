@@ -121,8 +121,8 @@ def left_out_line(run: str, measures: Sequence[str], count: int, cases: int) -> 
     """Cases that a mean leaves out."""
     have = "has" if count == 1 else "have"
     return (
-        f"{run}: {count:,} of {cases:,} answers {have} no number for {join_names(measures)} (errors, refusals): left "
-        "out there, but counted in the rate."
+        f"{run}: {count:,} of {cases:,} answers {have} no number for {join_names(measures)} (an error, a refusal or an "
+        "unknown truth): left out there, but counted in the rate."
     )
 
 

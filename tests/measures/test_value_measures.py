@@ -80,7 +80,7 @@ def test_cases_without_a_number_are_left_out_and_counted(shop: Workshop) -> None
     assert run["measures"]["bias"]["estimate"] == pytest.approx(-5 / 3)
     assert run["left_out"] == {"mae": 3, "rmse": 3, "bias": 3}
     text = shop.call("rate", path).out
-    assert "a: 3 of 6 answers have no number for mae, rmse and bias (errors, refusals): left out there" in text
+    assert "a: 3 of 6 answers have no number for mae, rmse and bias (an error, a refusal or an unknown truth)" in text
     complete = numbers(shop.folder / "b.jsonl", truth, truth, positive=[True] * 4 + [False] * 2)
     compared = shop.call("compare", path, complete, "--statistic", "mae", "--format", "json").json
     # The truth of a case is taken from the first run: only the false claim of the last case has none.

@@ -72,6 +72,34 @@ def test_answers_given_twice_are_no_further_cases(shop: Workshop, all_runs: AllR
         assert list(differences(*found)) == [], bands
 
 
+def test_answers_given_twice_rest_on_no_more_errors(shop: Workshop, all_runs: AllRuns) -> None:
+    """Seventeen errors are below the rule of 30, however often each is made; a sentence about answers says so."""
+    paths = all_runs.of("score", "--param", "crash=7").paths[:2]
+    once = changed(paths, shop.folder / "once")
+    twice = changed(paths, shop.folder / "twice", order=repeated, header=lambda header: header | {"repeat": 2})
+    for words in (["roc"], ["compare", "--statistic", "fpr"]):
+        one, other = (shop.call(words[0], *runs, *words[1:], "--at", "fnr=0.7").out for runs in (once, twice))
+        notes = [[line for line in text.splitlines() if "rule of 30" in line] for text in (one, other)]
+        assert notes[0] == notes[1] != []
+    notes = shop.call("roc", *twice, "--format", "json").json["curves"][0]["notes"]
+    assert any("of the negative answers (a label other than" in note for note in notes)
+    assert any("negative answers in error" in note for note in notes)
+
+
+@every_curve
+def test_an_end_that_no_threshold_reaches_is_spoken_of(
+    shop: Workshop, all_runs: AllRuns, command: str, name: str
+) -> None:
+    """As where errors and refusals leave cases, or pixels, without a score."""
+    path = all_runs.of(name, "--param", "crash=7").paths[0]
+    [curve] = shop.call(command, path, "--bands", "none", "--format", "json").json["curves"]
+    notes = " ".join(curve["notes"])
+    # Places without an object cannot be counted, and ranks have no threshold.
+    reaches = name == "boxes" or command == "cmc"
+    assert ("closed by a straight line" in notes) is (not reaches and curve["closed"])
+    assert ("accepted by every threshold" in notes) is (not reaches and curve["opened"])
+
+
 def _limited(curve: dict[str, Any]) -> Iterator[tuple[str, float, float, float]]:
     """What a curve has limits for: its name, the value and the limits."""
     for key, interval in curve.items():

@@ -208,12 +208,15 @@ def requested_point(basis: CurveBasis, counts: ThresholdCounts, at: PointLimit) 
     return RequestedPoint(at, operating_point(counts, at), estimate)
 
 
-def few_errors(text: str, of: str, rate: float, positive: BoolArray) -> list[str]:
-    """A note if a requested rate has too few cases: Doddington's rule of 30, and the rule of three for no errors."""
+def few_errors(text: str, of: str, rate: float, positive: BoolArray, answers: int) -> list[str]:
+    """A note if a requested rate has too few cases: Doddington's rule of 30, and the rule of three for no errors.
+
+    `positive` is of records, of which each case has so many answers.
+    """
     if of not in ("fpr", "fnr"):
         return []
     kind, error = ("negative", "false positives") if of == "fpr" else ("positive", "false negatives")
-    cases = int(np.count_nonzero(positive if of == "fnr" else ~positive))
+    cases = int(np.count_nonzero(positive if of == "fnr" else ~positive)) // answers
     errors, none = rate * cases, f"may still be {3 / max(cases, 1):.2g} (rule of three)"
     if errors < 1:
         takes = f"; it takes {math.ceil(3 / rate):,} to show it" if rate > 0 else ""

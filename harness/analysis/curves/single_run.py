@@ -97,7 +97,7 @@ def curve_of_scores(run: Run, name: str, options: CurveOptions, *, precise: bool
         few = [
             note
             for point in options.at
-            for note in few_errors(point.text, point.of, point.value, scored_run.scored.positive)
+            for note in few_errors(point.text, point.of, point.value, scored_run.scored.positive, basis.sample.answers)
         ]
     except ValueError as mistake:
         raise TranscriptError(f"{run.source}: {mistake}") from None
@@ -191,19 +191,36 @@ def band_method(basis: CurveBasis, bands: CurveBands | None) -> str:
 
 def _end_notes(run: ScoredRun) -> list[str]:
     """Notes on the ends of the curve that no threshold can reach."""
-    counts, scored = run.counts, run.scored
+    scored = run.scored
+    lost, false, kept = (
+        int(np.count_nonzero(of))
+        for of in (scored.never & scored.positive, scored.never & ~scored.positive, scored.always & ~scored.positive)
+    )
+    counted = "answers" if run.basis.sample.answers > 1 else "cases"
+    why = "a label other than the claimed one, a refusal or an error"
+    return _ends(run.counts, lost, false, kept, counted=counted, why=why)
+
+
+def _element_end_notes(counts: ThresholdCounts, elements: Elements) -> list[str]:
+    """The same of elements, which may weigh."""
+    never, always = np.isneginf(elements.score), np.isposinf(elements.score)
+    lost, false, kept = (
+        round(float(elements.weight[of].sum()))
+        for of in (never & elements.positive, never & ~elements.positive, always & ~elements.positive)
+    )
+    return _ends(counts, lost, false, kept, counted=elements.words, why="a refusal or an error")
+
+
+def _ends(counts: ThresholdCounts, lost: int, false: int, kept: int, *, counted: str, why: str) -> list[str]:
     notes = []
     if counts.closed:
-        lost, false = (int(np.count_nonzero(scored.never & of)) for of in (scored.positive, ~scored.positive))
         notes.append(
-            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative cases (a label other than "
-            f"the claimed one, a refusal or an error): from fpr {counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the "
-            "curve is closed by a straight line to (1, 1)"
+            f"no threshold accepts {lost:,} of the positive and {false:,} of the negative {counted} ({why}): from fpr "
+            f"{counts.fpr[-2]:.4f}, tpr {counts.tpr[-2]:.4f} the curve is closed by a straight line to (1, 1)"
         )
     if counts.opened:
-        kept = int(np.count_nonzero(scored.always & ~scored.positive))
         notes.append(
-            f"{kept:,} negative cases in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
+            f"{kept:,} negative {counted} in error are accepted by every threshold: up to fpr {counts.fpr[1]:.4f} the "
             "curve is a straight line that no threshold reaches"
         )
     if counts.closed and int(np.searchsorted(counts.fpr - counts.fnr, 0.0)) == counts.fpr.size - 1:
@@ -278,7 +295,10 @@ def _element_curve(
         whole=whole,
         requested=[requested_point(basis, counts, point) for point in options.at] if elements.has_negatives else [],
         cost=least_cost(counts, options.cost) if elements.has_negatives else None,
-        notes=[f"the curve is over {elements.words}; the {plural(basis.sampling.psu or 'case')} are the units"],
+        notes=[
+            f"the curve is over {elements.words}; the {plural(basis.sampling.psu or 'case')} are the units",
+            *(_element_end_notes(counts, elements) if elements.has_negatives else []),
+        ],
         precision_band=precision_limits(basis, counts),
         elements=elements.words,
         has_negatives=elements.has_negatives,
