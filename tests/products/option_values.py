@@ -107,10 +107,15 @@ CALLS = of_commands_here(CALLS)
 
 
 @cache
+def option_set(command: str) -> type[OptionSet] | None:
+    """What declares the options of a command."""
+    found = hate.get_command(click.Context(hate), command)
+    return getattr(getattr(found, "callback", None), "option_set", None)
+
+
 def options_of(command: str) -> tuple[DeclaredOption, ...]:
     """The options of a command that have a spelling."""
-    found = hate.get_command(click.Context(hate), command)
-    kind: type[OptionSet] | None = getattr(getattr(found, "callback", None), "option_set", None)
+    kind = option_set(command)
     return () if kind is None else tuple(one for one in declared_options(kind) if one.spec.flags)
 
 

@@ -11,11 +11,10 @@ import pytest
 
 from harness.api.extension import Extension
 from harness.options import DeclaredOption, declared_options
-from harness.options.comparing import CompareOptions
 from harness.options.entries import EXTENSIONS
 from tests.products.conftest import AllRuns
 from tests.products.designs import DESIGNS, WEIGHTS_OF_STRATA
-from tests.products.option_values import Word, options_of, words_of
+from tests.products.option_values import Word, option_set, options_of, words_of
 from tests.products.subjects import SUBJECTS
 from tests.workshop import Workshop
 
@@ -49,10 +48,10 @@ def asked(name: str, command: str) -> tuple[Word, list[str]]:
     """The option that asks for an extension, and what else it makes of the command, as words."""
     option = asking(name)
     word = words_of(command, option)[-1]
-    entry = EXTENSIONS.here()[name]
-    kind = CompareOptions if command == "compare" else entry.extends
+    kind = option_set(command)
+    assert kind is not None
     given = kind.of({option.name: True if option.type is bool else word[-1]})
-    prepared = entry.load(Extension)().prepare(given)  # type: ignore[type-abstract]
+    prepared = EXTENSIONS.here()[name].load(Extension)().prepare(given)  # type: ignore[type-abstract]
     others = {key: value for key, value in prepared.changed().items() if key != option.name}
     return word, [text for key, value in others.items() for text in (f"--{key.replace('_', '-')}", str(value))]
 
