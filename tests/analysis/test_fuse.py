@@ -134,7 +134,7 @@ def test_the_mean_of_normalised_scores_and_of_thresholds(shop: Workshop) -> None
     np.testing.assert_array_equal(accepted, expected >= both.header.params["threshold"])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("rule", [rule for rule in FusionRule if rule != FusionRule.LOGISTIC])
 @pytest.mark.parametrize("count", [2, 3, 5, 8, 12, 13])
 @pytest.mark.parametrize("labelled", [False, True], ids=["scores", "labels"])

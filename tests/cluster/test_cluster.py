@@ -60,6 +60,7 @@ def on_cluster(shop: Workshop, cluster: DaskProcesses, *more: str) -> tuple[list
     return inline, spread
 
 
+@pytest.mark.sampled(3)
 def test_python_with_errors(shop: Workshop, cluster: DaskProcesses) -> None:
     shop.script(40)
     shop.interface(UNRELIABLE)

@@ -43,7 +43,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("kind", MODELS)
 def test_predictions_and_accuracy_are_those_of_scikit_learn(
     kind: str, digits: CaseSet, taught: tuple[Any, Any], asked: tuple[list[str], Any, Any], shop: Workshop

@@ -124,6 +124,7 @@ def continuing(to: Handler) -> None:
     reply(to, b'"x0"')
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", [(), ("--timeout", "30"), ("-j", "2")], ids=["", "limited", "two"])
 @pytest.mark.parametrize("act", [chunked, closing, old, continuing])
 def test_ways_to_send_an_answer(
@@ -286,6 +287,7 @@ def dribble(to: Handler, byte: bytes) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("act", [silent, stalling, dribbling, dribbling_headers])
 def test_the_time_limit_is_for_the_whole_answer(act: Callable[[Handler], None], shop: Workshop, serve: Serve) -> None:
     serve(act)

@@ -122,6 +122,7 @@ def test_a_mistake_is_an_error_of_its_case_only(
     assert [record for record in records if record["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("in_flight", [1, 16])
 def test_a_case_that_hangs(in_flight: int, six_cases: Workshop, expected: list[Record]) -> None:
     body = f"if id == 'c2':\n    os.write(2, b'thinking\\n'); time.sleep(1000)\n{GOOD}"
@@ -131,6 +132,7 @@ def test_a_case_that_hangs(in_flight: int, six_cases: Workshop, expected: list[R
     assert [record for record in records if record["id"] != "c2"] == [e for e in expected if e["id"] != "c2"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("in_flight", [1, 16])
 def test_a_program_that_never_flushes_its_answers(in_flight: int, six_cases: Workshop) -> None:
     records = run(six_cases, "pass", "--timeout", "0.2", in_flight=in_flight)

@@ -84,6 +84,7 @@ def test_rate_and_its_groups_begin_with_what_counts(shop: Workshop, detectors: t
     assert grouped["by"] == named["by"]
 
 
+@pytest.mark.sampled(3)
 def test_reports_begin_with_what_counts(shop: Workshop, detectors: tuple[list[Scenes], list[Path]]) -> None:
     scenes, paths = detectors
     assert shop.call("report", paths[0], "-o", "sheet.md").status == 0

@@ -56,7 +56,7 @@ def test_a_value_is_inside_its_interval(shop: Workshop, all_runs: AllRuns, comma
             assert low - 1e-12 <= value <= high + 1e-12, f"{name}, {what}: {value}, {low} to {high}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(9)
 @every_curve
 def test_answers_given_twice_are_no_further_cases(shop: Workshop, all_runs: AllRuns, command: str, name: str) -> None:
     """The limits are the same, also where no error shows how much answers vary."""
@@ -86,6 +86,7 @@ def test_answers_given_twice_rest_on_no_more_errors(shop: Workshop, all_runs: Al
     assert any("negative answers in error" in note for note in notes)
 
 
+@pytest.mark.sampled(3)
 @every_curve
 def test_an_end_that_no_threshold_reaches_is_spoken_of(
     shop: Workshop, all_runs: AllRuns, command: str, name: str

@@ -201,7 +201,7 @@ def test_rates_and_differences_are_those_of_the_book(shop: Workshop, all_runs: A
             assert (found["estimate"], found["se"]) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("design", [name for name in DESIGNS if refusal("power", "label", name) is None])
 def test_a_pilot_plans_for_its_own_interval(shop: Workshop, all_runs: AllRuns, design: str) -> None:
     """As many units as it has get the width that it has, and discordance and rates are by the same weights."""

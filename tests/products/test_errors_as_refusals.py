@@ -18,7 +18,7 @@ OF_ERRORS = ("ER", "errors", "digest")
 OF_PROBABILITIES = {"brier", "ece"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(29)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_errors_that_count_as_refusals_have_their_numbers(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch, name: str

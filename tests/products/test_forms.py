@@ -304,7 +304,7 @@ def test_every_command_that_takes_transcripts_is_asked(shop: Workshop) -> None:
     assert takers("hdigits/wisard") == takers("zebra") - {"status"}
 
 
-@pytest.mark.sampled(23)
+@pytest.mark.sampled(47)
 @pytest.mark.parametrize("command", QUESTIONS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_changes_no_answer(place_of: Callable[[str], Place], form: str, command: str) -> None:

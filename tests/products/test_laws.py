@@ -266,7 +266,7 @@ def _weighed(node: Any, at: str = "", last: str = "", *, names: Set[str] = _WEIG
         yield at, node
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize(("subject", "question"), [one for one in QUESTIONS if one[1] not in ("methods", "anova")])
 def test_a_weight_is_a_number_of_copies(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
     """Each in the unit of its original."""
@@ -293,7 +293,7 @@ def test_a_weight_is_a_number_of_copies(shop: Workshop, all_runs: AllRuns, subje
 _OF_CASES = _WEIGHED | {"interval", "low", "high", "p_value", "share", "sd"}
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize(("subject", "question"), QUESTIONS)
 def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
     call = CALLS[question]
@@ -306,7 +306,7 @@ def test_answers_given_twice_count_once(shop: Workshop, all_runs: AllRuns, subje
     assert list(differences(*(without(of.get("agreement"), "cases") for of in (one, other)))) == []
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize(("subject", "question"), QUESTIONS)
 def test_answers_to_a_case_are_cases_of_its_unit(
     shop: Workshop, all_runs: AllRuns, subject: str, question: str
@@ -357,7 +357,7 @@ def _by_design(node: Any) -> Any:
     return [_by_design(one) for one in node] if isinstance(node, list) else node
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize(("subject", "question"), QUESTIONS)
 def test_cases_without_a_unit_are_not_one_unit(shop: Workshop, all_runs: AllRuns, subject: str, question: str) -> None:
     """Two cases say nothing; that they say nothing in one of two columns is fine."""

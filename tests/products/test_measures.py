@@ -150,7 +150,7 @@ def _part(shop: Workshop, path: Path, group: str) -> Path:
     return rewrite(path, shop.folder / f"{group}.jsonl", header=header, order=order)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("name", "statistic"), products(chosen()))
 def test_compare_has_the_numbers_of_rate(
     shop: Workshop, all_runs: AllRuns, rated: Rated, name: str, statistic: str

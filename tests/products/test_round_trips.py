@@ -37,7 +37,7 @@ def of_no_test_here(header: Record) -> Record:
     return header | {"test": header["test"] | {"name": "elsewhere"}}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize(
     "words", [(), pytest.param(("--repeat", "2"), marks=pytest.mark.slow)], ids=["once", "repeated"]
 )

@@ -119,6 +119,7 @@ def server_of(body: bytes) -> Iterator[str]:
         listening.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [b"-5", b"-1", b"zz"])
 def test_a_chunk_of_a_negative_size(size: bytes, shop: Workshop) -> None:
     with server_of(size + b"\r\nhello\r\n0\r\n\r\n") as url:

@@ -202,6 +202,7 @@ def test_only_a_proxy_may_say_for_whom_it_asks(target: Target, monkeypatch: pyte
 HOSTS = ["evil.example", "evil.example/tests/other?", "x/../tests/other#", "evil.example:99999", "[", ""]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("host", HOSTS)
 def test_no_page_depends_on_the_host(server: Served, host: str) -> None:
     plain = server.get("/tests/toy").content
@@ -247,7 +248,7 @@ def test_zipped_lines_are_refused_before_they_are_parsed(
     assert (answer.status_code, answer.text[:23]) == (422, "more lines than records")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("disguise", ["none", "gzip", "header", "spelling"])
 def test_nobody_publishes_the_file_of_another_as_their_own(target: Target, server: Served, disguise: str) -> None:
     data = toy_transcript(target.root, wrong=[3], record={"seconds": 0.0012345})

@@ -26,7 +26,7 @@ SMALL_TARGETS = (
 )
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(37)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_fits_its_screen(browser: Browser, served: Served, page: str, width: str) -> None:

@@ -63,6 +63,7 @@ def test_after_a_failure_the_next_thread_tries() -> None:
     assert stock.get_or_make("key", lambda: b"now") == b"now"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cases", [1, 2, 3])
 def test_the_smallest_tests_have_pages_too(tmp_path: Path, cases: int) -> None:
     root = tmp_path / "site"

@@ -206,6 +206,7 @@ def test_whatever_is_damaged_is_an_answer_or_one_line(tmp_path: Path) -> None:
     assert not any("\n" in text for text in refused)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_that_is_spoilt_under_a_server_is_one_line(tmp_path: Path, damage: str) -> None:
     spoil, text = DAMAGES[damage]

@@ -97,6 +97,7 @@ def test_the_data_behind_a_ranking_agree(folder: Path, shop: Workshop) -> None:
         ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "page", ["index", "tests/hdigits", "transcripts/hdigits@1.0.0/wisard", "compare/hdigits@1.0.0"]
 )

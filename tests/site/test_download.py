@@ -109,6 +109,7 @@ def test_a_server_that_does_not_speak_http(tmp_path: Path) -> None:
         assert "cannot connect" in refusal(tmp_path, server.url("/f"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("trickle", ["body", "head", "nothing"])
 def test_a_slow_server_times_out(tmp_path: Path, trickle: str) -> None:
     """Single bytes, each within the timeout of a socket: only a limit on the total time ends that."""

@@ -155,6 +155,7 @@ def test_a_url_is_downloaded_and_unpacked_once(tmp_path: Path, site: Site) -> No
     assert site.asked == ["/digits.zip"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("page", "sha256", "size", "said"),
     [

@@ -141,6 +141,7 @@ def test_offline_runs_use_the_cache(client: Workshop, server: Server, monkeypatc
     assert server.seen == []
 
 
+@pytest.mark.sampled(3)
 def test_an_unreachable_site_is_noted(client: Workshop, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(root) as server:
         monkeypatch.setenv("HATE_SITES", server.url(""))
@@ -278,6 +279,7 @@ def hang(handler: Handler) -> None:
     handler.close_connection = True
 
 
+@pytest.mark.sampled(3)
 def test_every_server_error_is_one_line(client: Workshop, server: Server, root: Path) -> None:
     data = content_path(root, b"x3")
     path = f"/{file_path(data.name)}"

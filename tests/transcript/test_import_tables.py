@@ -343,6 +343,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_what_other_columns_are_called_changes_no_answer(shop: Workshop, design: str) -> None:
     """A column `psu` was taken for the unit that --psu had named, and `truth` for the right answer."""
