@@ -13,8 +13,6 @@ from harness.errors import ScriptError, TranscriptError, UsageError
 from harness.model import TRIAL_SIDES, both_identities, plural, psu_clash
 from harness.options import DesignOptions
 from harness.params import nearest
-from harness.script.design import read_weights
-from harness.script.schema import is_table
 from harness.stats.arrays import BoolArray, FloatArray, IntArray, positions_in_order
 from harness.stats.estimate import Estimate
 from harness.stats.gaps import GapDifference
@@ -255,6 +253,8 @@ def _weights(aligned: AlignedRuns, chosen: str | None, stratum: _Grouping | None
     declared = aligned.headers[0].design.get("weights", "cases") if chosen is None else chosen
     if declared == "cases":
         return "cases", None
+    from harness.script.schema import is_table  # with pydantic, which takes long to import
+
     name = str(declared)
     by_stratum = declared == "equal" or isinstance(declared, dict)
     if by_stratum or is_table(name) or Path(name).is_file():
@@ -297,6 +297,8 @@ def _strata_weights(declared: Any, stratum: _Grouping | None) -> tuple[str, Floa
 
 
 def _read_weights(table: str) -> dict[str, float]:
+    from harness.script.design import read_weights
+
     try:
         return read_weights(Path(), table)
     except ScriptError as error:
