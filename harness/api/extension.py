@@ -53,5 +53,5 @@ def extendable(command: F) -> F:
 
 def asked_for(options: OptionSet) -> list[OptionsEntry]:
     """The entries of which an option was given."""
-    entries = [entry for entry in all_added() if isinstance(entry, OptionsEntry) and isinstance(options, entry.options)]
+    entries = [entry for entry in all_added(OptionsEntry) if isinstance(options, entry.options)]
     return [entry for entry in entries if entry.is_given(options)]

@@ -21,6 +21,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from harness.api.wording import in_python_words, python_words, spelled_in_python
 from harness.options import DeclaredOption, OfflineOptions, OptionSet, OptionSpec, PictureOptions, declared_options
+from harness.options.declaration import class_options
 from harness.params import nearest
 
 P = ParamSpec("P")
@@ -80,7 +81,7 @@ def by_keyword(function: Callable[..., R]) -> Callable[..., R]:
 
 def draws(method: Callable[P, R]) -> Callable[P, R]:
     """A method of a result whose `**look` are `PictureKeywords`: all of them in its signature and its docstring."""
-    call, signature, declared = in_python_words(method), inspect.signature(method), declared_options(PictureOptions)
+    call, signature, declared = in_python_words(method), inspect.signature(method), class_options(PictureOptions)
     own = [parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     parameters = [*own, *map(keyword_parameter, declared)]
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -362,4 +362,4 @@ def plugin_groups() -> "tuple[PluginGroup[Any], ...]":
 
     # By name, as rooms are found: commands stand above this package.
     commands: PluginGroup[Any] = load_object("harness.cli.commands:PLUGINS", "hate.commands:")
-    return tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS, commands, *GROUPS
+    return tasks.PLUGINS, measures.PLUGINS, registry.PLUGINS, commands, *GROUPS.values()

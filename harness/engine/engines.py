@@ -56,8 +56,7 @@ def open_session(plan: "Plan") -> AbstractContextManager[Session]:
 
 def _chosen(options: "RunOptions") -> EngineEntry | None:
     """The engine that an option chooses; None for this machine."""
-    engines = [entry for entry in all_added() if isinstance(entry, EngineEntry)]
-    chosen = [entry for entry in engines if getattr(options, entry.name, None) is not None]
+    chosen = [entry for entry in all_added(EngineEntry) if getattr(options, entry.name, None) is not None]
     if len(chosen) > 1:
         raise UsageError(
             f"--{chosen[0].name} and --{chosen[1].name} exclude one another: each says where cases are run"

@@ -134,7 +134,7 @@ class RunParts:
 
 def _versions(cases: CaseSet, options: RunOptions) -> CaseSet:
     """All versions of the cases, or the originals alone if an option --no-SECTION says so."""
-    for name in (entry.name for entry in all_added() if isinstance(entry, SectionEntry)):
+    for name in (entry.name for entry in all_added(SectionEntry)):
         if getattr(options, f"no_{name}", False):
             if cases.script.expansion is None or cases.script.expansion.name != name:
                 text = f"{cases.script.name} has no [{name}], so all of its cases are originals"

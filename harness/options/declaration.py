@@ -340,10 +340,9 @@ _class_options: dict[type[OptionSet], Sequence[DeclaredOption]] = {}
 def completed(kind: type[T]) -> type[T]:
     """The set with what rooms and other packages add to it, as a subclass; the set itself if they add nothing."""
     if kind not in _completed:
-        from harness.options.entries import all_added
+        from harness.options.entries import options_added_to
 
-        extending = (entry.options for entry in all_added() if issubclass(kind, entry.extends))
-        added = [options for options in extending if not issubclass(kind, options)]
+        added = [options for options in options_added_to(kind) if not issubclass(kind, options)]
         about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_declared": kind}
         whole = type(kind.__name__, (kind, *dict.fromkeys(added)), about) if added and kind._declared is None else kind
         _completed[kind] = whole

@@ -5,7 +5,7 @@ names the code, as "module:object", which is imported when it is used.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import Field, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,7 +28,7 @@ class AddedOptions:
 
     def load(self, kind: type[T]) -> type[T]:
         """What `where` names, which must be a subclass."""
-        plugin = next(group.plugin(self.name) for group in GROUPS if isinstance(self, group.kind))
+        plugin = next(group.plugin(self.name) for entry, group in GROUPS.items() if isinstance(self, entry))
         about = f"{plugin or self.name}: {self.where}"
         loaded = load_object(self.where, about)
         if not (isinstance(loaded, type) and issubclass(loaded, kind)):
@@ -39,6 +39,9 @@ class AddedOptions:
         """Whether one of its options was given, other than those that only go with another one."""
         given = options.changed()
         return any(declared.name in given for declared in declared_options(self.options) if not declared.spec.needs)
+
+
+E = TypeVar("E", bound=AddedOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +142,11 @@ _SECTIONS = {"format", "test", "data", "train", "gallery", "cases", "params", "d
 EXTENSIONS = PluginGroup("hate.options", OptionsEntry, _extension_mistakes)
 ENGINES = PluginGroup("hate.engines", EngineEntry, _engine_mistakes)
 SECTIONS = PluginGroup("hate.sections", SectionEntry, _section_mistakes, _SECTIONS.__contains__)
-GROUPS: tuple[PluginGroup[Any], ...] = (ENGINES, SECTIONS, EXTENSIONS)
+GROUPS: dict[type[AddedOptions], PluginGroup[Any]] = {
+    EngineEntry: ENGINES,
+    SectionEntry: SECTIONS,
+    OptionsEntry: EXTENSIONS,
+}
 
 
 class Others(NamedTuple):
@@ -158,7 +165,7 @@ def include_others() -> list[str]:
     if not _others:
         _others.append(Others([], []))
         package_of: dict[str, str] = {}
-        for group in GROUPS:
+        for group in GROUPS.values():
             for plugin, problem in group.all():
                 entry = group.find(plugin.name) if problem is None else None
                 words = () if entry is None else _words_of(entry.options)
@@ -174,7 +181,14 @@ def include_others() -> list[str]:
     return _others[0].problems
 
 
-def all_added() -> Iterable[AddedOptions]:
-    """What the rooms add, and other packages, if they were taken in."""
-    here = [entry for group in GROUPS for entry in group.here().values()]
-    return [*here, *(entry for others in _others for entry in others.entries)]
+def all_added(kind: type[E]) -> list[E]:
+    """What the rooms add of a kind, and other packages, if they were taken in."""
+    others = (entry for each in _others for entry in each.entries)
+    return [*GROUPS[kind].here().values(), *(entry for entry in others if isinstance(entry, kind))]
+
+
+def options_added_to(kind: type[OptionSet]) -> Iterator[type[OptionSet]]:
+    """The sets that entries add to a set; extensions take long to import, so only those that can have one look."""
+    for each in GROUPS:
+        if each is not OptionsEntry or getattr(kind, "extendable", False):
+            yield from (entry.options for entry in all_added(each) if issubclass(kind, entry.extends))

@@ -210,7 +210,7 @@ ENTRY_KINDS = {
 def entry_kinds() -> dict[str, str]:
     """All kinds of entries, with the inputs that sections of scripts make."""
     include_others()
-    made = {entry.made: entry.holds for entry in all_added() if isinstance(entry, SectionEntry)}
+    made = {entry.made: entry.holds for entry in all_added(SectionEntry)}
     return ENTRY_KINDS | made
 
 
