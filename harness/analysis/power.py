@@ -130,7 +130,7 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         icc=estimate.icc,
         design_effect=finite(effect),
         assumed=assumed,
-        weighted=sampling.weights != "cases",
+        weighted=sampling.is_weighted,
         answers=aligned.n / aligned.case_count(np.ones(aligned.n, dtype=np.bool_)),
         counted=(float(scale.cases) / aligned.n, float(scale.units) / sampling.sample.units),
         main_measure=aligned.headers[0].test.main_measure,

@@ -203,7 +203,8 @@ def _explained(measurement: Measurement) -> list[ExplainedVariance]:
     unlike = ("expect", "truth") if task is not None and (task.expect_is_file or task.structured_expect) else ()
     names = [name for name in measurement.aligned.column_names() if name not in unlike]
     columns = distinct_groups(measurement.aligned, names, apart=measurement.sampling.psu)
-    success, cases = measurement.aligned.success_of_cases[0], measurement.aligned.n // measurement.aligned.answers
+    aligned = measurement.aligned
+    success, cases = aligned.success_of_cases[0], aligned.case_count(np.ones(aligned.n, dtype=np.bool_))
     explained = []
     for groups in columns.values():
         share = _omega_squared(success, groups.codes, measurement.sampling.sample.weights, len(groups.labels), cases)

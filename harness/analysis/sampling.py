@@ -42,7 +42,12 @@ class Sampling:
     @property
     def known(self) -> bool:
         """Whether there is any design: a stratum, a PSU, or weights."""
-        return self.stratum is not None or self.psu is not None or self.weights != "cases"
+        return self.stratum is not None or self.psu is not None or self.is_weighted
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether cases count by weights."""
+        return self.weights != "cases"
 
     @property
     def target(self) -> str:

@@ -76,7 +76,7 @@ def compare_sequentially(
     """
     aligned = align(runs, intersect=True, partial=partial, stopped=True)
     sampling = take_sample(aligned, design)
-    if sampling.weights != "cases":
+    if sampling.is_weighted:
         raise TranscriptError(f"{runs[0].source}: --sequential is for plain rates; its design has weights")
     sample = sampling.sample
     labels, sizes = _units(aligned, sample.unit_of_case, sample.units)

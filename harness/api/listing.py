@@ -289,7 +289,7 @@ def _rate(path: Path, summary: TranscriptSummary) -> float | None:
     """By the weights of the design, for which all records are read; None if it is not known here."""
     if summary.header.is_blind:
         return None
-    if summary.header.design.get("weights", "cases") == "cases":
+    if not summary.header.is_weighted:
         return summary.counts.rate
     from harness.analysis.rate_errors import rate_of_transcript
 

@@ -332,7 +332,8 @@ def _run_test(
             target = Target(Path(folder, "this-run.jsonl"))
         finished = _run(plan, target, see, progress)
         result = finish_run(plan, finished)
-        requirements = _requirements(result, tally, rules, weighted=plan.cases.script.file.design.weights != "cases")
+        weighted = finished.header is not None and finished.header.is_weighted
+        requirements = _requirements(result, tally, rules, weighted=weighted)
         if baseline is not None and target.path is not None:
             requirements.append(_not_worse(baseline, target.path))
     if baseline is not None and not kept:

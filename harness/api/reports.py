@@ -341,9 +341,7 @@ def _data_sheet(material: ReportMaterial) -> Report:
         sheet.key_figures(run, replication),
         _present(
             sheet.sampling_section(run, material.facts()),
-            sheet.measure_section(
-                run, replication, further_sentences(material, weighted=run.sampling.weights != "cases")
-            ),
+            sheet.measure_section(run, replication, further_sentences(material, weighted=run.sampling.is_weighted)),
             curve_section(material),
             error_section(run, material),
             confusion_section(material),

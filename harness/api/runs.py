@@ -280,7 +280,8 @@ def finish_run(plan: Plan, finished: FinishedRun) -> RunResult:
         from harness.report.run_sentences import repeats_sentence
 
         repeats = transcript_repeats(finished.path, plan.options.repeat)
-        remarks.append(repeats_sentence(repeats, unit_words(finished.header), weighted=is_weighted(finished.header)))
+        weighted = finished.header is not None and finished.header.is_weighted
+        remarks.append(repeats_sentence(repeats, unit_words(finished.header), weighted=weighted))
     if plan.cases.gallery is not None and finished.path is not None:
         from harness.analysis.identification import identification as identify
         from harness.report.run_sentences import identification_sentences
@@ -359,11 +360,6 @@ def design_rate(finished: FinishedRun) -> "DesignRate | None":
     if finished.path is None:
         return DesignRate(None, None, "single cases have weights, which takes a transcript: -o FILE leaves one")
     return rate_of_transcript(finished.path)
-
-
-def is_weighted(header: "Header | None") -> bool:
-    """Whether the test's design has weights."""
-    return header is not None and header.design.get("weights", "cases") != "cases"
 
 
 def unit_words(header: "Header | None") -> str:

@@ -15,7 +15,6 @@ from harness.api.runs import (
     TrainFoldsOptions,
     design_rate,
     failure_remarks,
-    is_weighted,
     make_plan,
     unit_words,
 )
@@ -113,7 +112,9 @@ def train_on_folds(
         # Standard errors of 0 would look like knowledge.
         remarks = [f"all trainings have the same outcome in every case; does {interface.name} learn what it is given?"]
     else:
-        remarks = training_sentences(training, unit_words(finished[0].header), weighted=is_weighted(finished[0].header))
+        header = finished[0].header
+        weighted = header is not None and header.is_weighted
+        remarks = training_sentences(training, unit_words(header), weighted=weighted)
     remarks += [] if any(run.asked for run in finished) else ["nothing was left to run"]
     cautions = [
         quoting(f"fold {number}: {text}", *quoted_in(text))

@@ -314,7 +314,6 @@ def metric_remark(names: Sequence[str], headers: Sequence[Header]) -> str:
 
 def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
     """How the baseline did, by the measure and the weights of the test; empty if it is compared already, or unknown."""
-    from harness.analysis.standing import standing_of
     from harness.script.library import find_all
 
     try:
@@ -322,10 +321,19 @@ def baseline_remark(test: TestInfo, names: Sequence[str]) -> str:
         if not name or name in names:
             return ""
         path = KnownTranscripts().published(f"{test.name}/{name}").path
-        standing = standing_of(path) if glance(path).header.test.digest == test.digest else None
+        summary = glance(path)
+        if summary.header.test.digest != test.digest or summary.header.is_blind or not summary.counts.tests:
+            return ""
+        if summary.header.test.main_measure == "rate" and not summary.header.is_weighted:
+            # The share of successes, for which no record is read.
+            value = f"a rate of {summary.counts.rate:.4f}"
+        else:
+            from harness.analysis.standing import standing_of
+
+            standing = standing_of(path)
+            if standing is None:
+                return ""
+            value = f"{'a rate of' if standing.measure == 'rate' else standing.measure} {standing.value:.4f}"
     except (HateError, StopIteration):
         return ""
-    if standing is None:
-        return ""
-    measure = f"a {standing.measure} of" if standing.measure == "rate" else standing.measure
-    return f"the test's baseline, {name}, has {measure} {standing.value:.4f}; add {test.name}/{name} to compare"
+    return f"the test's baseline, {name}, has {value}; add {test.name}/{name} to compare"

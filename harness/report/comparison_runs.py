@@ -79,7 +79,7 @@ def _measured(comparison: Comparison) -> str:
     # At a threshold of its own the rate of success is another measure, with the value of the rate.
     if comparison.other_measure and comparison.measure.name != "rate":
         return comparison.measure.name
-    return "weighted" if comparison.sampling.known and comparison.sampling.weights != "cases" else ""
+    return "weighted" if comparison.sampling.known and comparison.sampling.is_weighted else ""
 
 
 def _of_threshold(name: str) -> Any:

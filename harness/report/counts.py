@@ -85,7 +85,7 @@ def count_cells(counts: Counts) -> list[Cell]:
 
 
 def _is_weighted(design: DesignRate | None) -> bool:
-    return design is not None and design.sampling is not None and design.sampling.weights != "cases"
+    return design is not None and design.sampling is not None and design.sampling.is_weighted
 
 
 def design_value(counts: Counts, design: DesignRate | None) -> float:

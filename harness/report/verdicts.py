@@ -212,7 +212,7 @@ def disagreement(comparison: Comparison, pair: Pair) -> list[str]:
 def _reasons(comparison: Comparison, estimate: Estimate) -> str:
     sampling, nominal, effect = comparison.sampling, comparison.confidence, estimate.design_effect
     parts = ["McNemar treats cases as independent."]
-    if sampling.weights != "cases":
+    if sampling.is_weighted:
         parts.append(f"It counts each of them once, and leaves the weights ({sampling.weights}) out.")
     if sampling.psu is not None:
         parts.append(f"Here {sampling.psu} is a PSU: a repetition would have other ones{_icc_words(estimate.icc)}.")

@@ -101,7 +101,7 @@ def leader(state: SiteState, entry: TestEntry) -> BestEntry | None:
         if known is None:
             return best
         header = header_of(state, known)
-        if header.test.main_measure == "rate" and header.design.get("weights", "cases") == "cases":
+        if header.test.main_measure == "rate" and not header.is_weighted:
             # The share of successes decides.
             return best
         measured, _ = _measured(state, entries)

@@ -202,6 +202,11 @@ class Header(Struct, frozen=True):
         return self.blind is True
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether the design has weights: rates are then not the shares of successes."""
+        return bool(self.design.get("weights", "cases") != "cases")
+
+    @property
     def weighs_cases(self) -> bool:
         """Whether the design takes the weight of each case from a column, not from its stratum."""
         weights = self.design.get("weights")

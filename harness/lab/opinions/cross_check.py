@@ -158,7 +158,7 @@ def _blocks(comparison: Comparison, opinions: Sequence[SecondOpinion]) -> list[B
         "the two are within that, and that the second is better by more (Dirichlet prior, counts divided by the design "
         "effect).",
     ]
-    if comparison.sampling.weights != "cases":
+    if comparison.sampling.is_weighted:
         basis.append("The model counts every case once; the verdict and P follow the weights.")
     lines = _disagreements(comparison, opinions) or ["The model and the verdicts agree."]
     return [Heading("Second opinions"), table_of(opinions, columns), Paragraphs([*basis, *lines])]

@@ -229,19 +229,18 @@ def statistic_of_cells(
     value: Callable[[T, FloatArray], float],
     slopes: Callable[[T, FloatArray], FloatArray] | None = None,
     *,
-    bounds: Bounds = (0.0, 1.0),
     smooth: bool = True,
     classes: BoolArray | None = None,
     optimistic: bool = False,
     words: str,
 ) -> WeightsStatistic:
-    """A member for each cell: what it is computed from, and which of the cases count for it, None if all do.
+    """A member from 0 to 1 for each cell: what it is computed from, and which cases count for it, None if all do.
 
     `value` computes it from the weights of these cases, `slopes` what each case adds to it, to first order.
     """
     return WeightsStatistic(
         lambda weights: np.array([value(of, _within(weights, inside)) for of, inside in cells]),
-        bounds=bounds,
+        bounds=(0.0, 1.0),
         size=len(cells),
         linear=None if slopes is None else partial(_slopes_of_cells, cells, slopes),
         smooth=smooth,
