@@ -82,7 +82,7 @@ class AlignedRuns:
     @property
     def answers(self) -> int:
         """Answers per case."""
-        return max(round(self.n / len(set(self.ids))), 1) if self.repeated else 1
+        return max(round(self.n / self.case_count()), 1) if self.repeated else 1
 
     @cached_property
     def answer_range(self) -> tuple[int, int]:
@@ -104,8 +104,10 @@ class AlignedRuns:
         case = np.unique(self.ids, return_inverse=True)[1]
         return np.stack([np.bincount(case, weights=run) / np.bincount(case) for run in success])[:, case]
 
-    def case_count(self, inside: BoolArray) -> int:
-        """How many cases some of the records are of."""
+    def case_count(self, inside: BoolArray | None = None) -> int:
+        """How many cases the records, or some of them, are of."""
+        if inside is None:
+            return len(set(self.ids)) if self.repeated else self.n
         if not self.repeated:
             return int(inside.sum())
         return len({self.ids[record] for record in np.flatnonzero(inside).tolist()})

@@ -131,7 +131,7 @@ def pilot_of(runs: Sequence[Run], design: DesignOptions, *, partial: bool = Fals
         design_effect=finite(effect),
         assumed=assumed,
         weighted=sampling.is_weighted,
-        answers=aligned.n / aligned.case_count(np.ones(aligned.n, dtype=np.bool_)),
+        answers=aligned.n / aligned.case_count(),
         counted=(float(scale.cases) / aligned.n, float(scale.units) / sampling.sample.units),
         main_measure=aligned.headers[0].test.main_measure,
         strata_names=names,

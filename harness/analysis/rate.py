@@ -204,7 +204,7 @@ def _explained(measurement: Measurement) -> list[ExplainedVariance]:
     names = [name for name in measurement.aligned.column_names() if name not in unlike]
     columns = distinct_groups(measurement.aligned, names, apart=measurement.sampling.psu)
     aligned = measurement.aligned
-    success, cases = aligned.success_of_cases[0], aligned.case_count(np.ones(aligned.n, dtype=np.bool_))
+    success, cases = aligned.success_of_cases[0], aligned.case_count()
     explained = []
     for groups in columns.values():
         share = _omega_squared(success, groups.codes, measurement.sampling.sample.weights, len(groups.labels), cases)

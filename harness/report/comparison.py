@@ -106,9 +106,8 @@ def _unpaired_blocks(comparison: Comparison) -> list[Block]:
 def _answer(comparison: Comparison, verdicts: int | None = None) -> list[Block]:
     """The title, and the verdicts below it: all that is said of a pair, or so many sentences."""
     test, (fewest, most) = comparison.aligned.headers[0].test, comparison.aligned.answer_range
-    cases = len(set(comparison.aligned.ids)) if most > 1 else comparison.aligned.n
     answers = f"{fewest} answers" if fewest == most else f"{fewest} to {most} answers"
-    count = f"{cases:,} cases" + (f" of {answers}" if most > 1 else "")
+    count = f"{comparison.aligned.case_count():,} cases" + (f" of {answers}" if most > 1 else "")
     blocks: list[Block] = [Heading(f"{test.name} {test.version}: {len(comparison.names)} transcripts, {count}")]
     if comparison.aligned.left_out:
         left_out = f"{comparison.aligned.left_out:,} {comparison.aligned.counted}"

@@ -12,6 +12,7 @@ from harness.files.digest import digest
 from harness.files.known_digests import known_sha256
 from harness.files.mistakes import KeyLines, Mistakes, key_lines
 from harness.files.toml import Key, key_location, read_toml, validate_rest
+from harness.model import ErrorRule
 from harness.options.entries import SECTIONS
 from harness.params import Param, ParamType, nearest
 from harness.script.expansion import ORIGINAL, Expansion
@@ -68,6 +69,7 @@ class Script:
         return TaskRules(
             larger_is_better=self.file.test.larger_is_better,
             relative_tolerance=tolerance is not None and tolerance.relative is not None,
+            errors_refuse=self.file.test.errors is ErrorRule.REFUSE,
             settings=self.settings,
         )
 

@@ -382,7 +382,8 @@ id,input,expect
             for case, pixels in enumerate(columns.details.get("pixels", ()))
             if pixels is not None
             for of, to, weight in _triples(
-                settled(pixels, _threshold(params)), is_error=bool(columns.error.codes[case] >= 0)
+                settled(pixels, _threshold(params)),
+                is_missing=bool(columns.error.codes[case] >= 0) and not rules.errors_refuse,
             )
         ]
         table = np.array(rows, dtype=np.float64).reshape(-1, 4)
@@ -422,14 +423,14 @@ def _scored(pixels: Details) -> Iterator[tuple[Sequence[float], bool, Sequence[f
     yield (math.inf, -math.inf), False, (pixels["FP"], pixels["TN"])
 
 
-def _triples(pixels: Details, *, is_error: bool) -> list[tuple[int, int | None, float]]:
+def _triples(pixels: Details, *, is_missing: bool) -> list[tuple[int, int | None, float]]:
     """The class of the truth, that of the answer, and how many pixels have both.
 
-    An error has no answer, unless it counts as a refusal: then background is right.
+    An answer is missing after an error, unless that counts as a refusal: then all is background.
     """
     if "confusion" in pixels:
         return [(of, to, weight) for of, to, weight in pixels["confusion"]]
-    marked, unmarked = (None, None) if is_error and not pixels["TN"] else (1, 0)
+    marked, unmarked = (None, None) if is_missing else (1, 0)
     cells = ((1, marked, "TP"), (1, unmarked, "FN"), (0, marked, "FP"), (0, unmarked, "TN"))
     return [(of, to, pixels[name]) for of, to, name in cells if pixels[name]]
 

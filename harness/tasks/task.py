@@ -116,6 +116,8 @@ class TaskRules:
 
     larger_is_better: bool = True
     relative_tolerance: bool = False
+    # Whether an error counts as a refusal, not as a failure.
+    errors_refuse: bool = False
     # The script's table named after the task, such as [mask].
     settings: Mapping[str, Any] = field(default_factory=dict)
     # Rank tests: the images that a probe is compared with.

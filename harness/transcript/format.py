@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from harness import __version__
 from harness.errors import TranscriptError
-from harness.model import Counts, plain_text
+from harness.model import Counts, ErrorRule, plain_text
 from harness.plugins import Plugin
 from harness.tasks import find_task, task_names
 from harness.tasks.task import Task, TaskRules
@@ -58,6 +58,7 @@ class TestInfo(Struct, frozen=True):
         return TaskRules(
             larger_is_better=self.larger_is_better is not False,
             relative_tolerance=self.relative_tolerance is True,
+            errors_refuse=self.errors == ErrorRule.REFUSE,
             settings={} if isinstance(self.settings, UnsetType) else self.settings,
         )
 

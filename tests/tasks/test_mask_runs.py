@@ -222,6 +222,21 @@ def test_an_error_that_counts_as_a_refusal_marks_nothing(shop: Workshop) -> None
         assert record["outcome"] == ("FN" if truth.any() else "TN")
 
 
+def test_an_error_that_counts_as_a_refusal_has_its_confusion(shop: Workshop) -> None:
+    """Also of an image that is all object, in which no background is right."""
+    truths, images = discs(5)
+    truths[1] = np.ones_like(truths[1])
+    write_test(shop, truths, images, keys='errors = "refuse"')
+    matrices = []
+    for answer in ("None", "1 / 0"):
+        shop.interface(f"def answer(case, params):\n    return {answer}\n")
+        run(shop, output="all.jsonl")
+        matrices.append(shop.call("confusion", "all.jsonl", "--format", "json").json["matrix"])
+    whole = sum(truth.size for truth in truths)
+    marked = sum(int((truth > 0).sum()) for truth in truths)
+    assert matrices == [[[whole - marked, 0, 0], [marked, 0, 0]]] * 2
+
+
 def test_commands_that_fail(shop: Workshop) -> None:
     write_test(shop, *discs(4))
     body = """\

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.lab.anova.statistics import Factor, variance_terms
 from harness.model import finite
 from harness.options import DesignOptions
-from harness.stats.multiplicity import Multiplicity, adjusted
+from harness.stats.multiplicity import holm
 
 # The factor that several runs are.
 ALGORITHM = "algorithm"
@@ -58,7 +58,7 @@ def analyse_variance(runs: Sequence[Run], by: str, design: DesignOptions, *, par
         terms = variance_terms(aligned.success_of_cases, factors, sampling.sample)
     except ValueError as error:
         raise UsageError(f"--by {by}: {error}") from None
-    p_values = adjusted([np.nan if term.test is None else term.test.p_value for term in terms], Multiplicity.HOLM)
+    p_values = holm([None if term.test is None else term.test.p_value for term in terms])
     tested = []
     for term, p_adjusted in zip(terms, p_values.tolist(), strict=True):
         test = term.test
